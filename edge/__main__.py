@@ -1,0 +1,7 @@
+"""`python -m edge`."""
+
+import sys
+
+from edge.main import main
+
+sys.exit(main())

@@ -1,0 +1,46 @@
+"""What is wrong with a configuration: every problem with its place, and all of them at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """line, column: from 1; 0 where the file as a whole is meant. path: `listeners[0].address`."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    why: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{where}: {self.path}: {self.why}" if self.path else f"{where}: {self.why}"
+
+
+class ConfigRejected(Exception):
+    """The configuration cannot be used as it stands; nothing was opened or changed."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def shown(path: Path) -> str:
+    """`("listeners", 0, "address")` as `listeners[0].address`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` (did you mean 'x'?)`, or nothing when no known word is close."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""

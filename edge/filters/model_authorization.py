@@ -1,0 +1,63 @@
+"""Lets a tenant use the models it may, by name or pattern; whoever is not listed may use the default's,
+usually none.
+
+It stands directly after the filter that finds the model. A request without a model (a listing) passes, with
+what the tenant may see in `allowed_models`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from edge.chain import Exchange, Response, Traits, refuse
+from edge.config.strict import Strict
+from edge.setup import Setup
+
+Pattern = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class Options(Strict):
+    """tenants: tenant -> patterns, in which `*` stands for any characters. default: for tenants not
+    listed."""
+
+    tenants: dict[str, list[Pattern]] = Field(default_factory=dict)
+    default: list[Pattern] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    patterns: frozenset[str]
+    matches: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAuthorization:
+    grants: Mapping[str, Grant]
+    default: Grant
+
+    config = Options
+    traits = Traits(reads=frozenset({"tenant", "model"}), writes=frozenset({"allowed_models"}), security=True)
+
+    @classmethod
+    def build(cls, options: Options, _: Setup) -> ModelAuthorization:
+        return cls(
+            {tenant: _grant(given) for tenant, given in options.tenants.items()}, _grant(options.default)
+        )
+
+    def on_body(self, exchange: Exchange) -> Response | None:
+        grant = self.grants.get(exchange.tenant or "", self.default)
+        exchange.allowed_models = grant.patterns
+        if exchange.model is None or grant.matches.fullmatch(exchange.model):
+            return None
+        return refuse(exchange, 403, "model_not_allowed", param="model")
+
+
+def _grant(patterns: list[str]) -> Grant:
+    parts = [".*".join(map(re.escape, pattern.split("*"))) for pattern in patterns]
+    # Without patterns nothing matches, not even the empty name.
+    return Grant(frozenset(patterns), re.compile("|".join(parts) if parts else r"(?!)", re.DOTALL))

@@ -1,0 +1,55 @@
+"""Gives every request an id: the client's when it is a sane one, a new one otherwise; echoed on the
+answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from edge.chain import Exchange, Reply, Response, Traits
+from edge.config.fields import HeaderName
+from edge.config.strict import Strict
+from edge.setup import Setup
+
+_SANE = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
+
+
+class Options(Strict):
+    """trust_client: whether a sane id from outside is taken over."""
+
+    header_name: HeaderName = "X-Request-ID"
+    trust_client: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RequestId:
+    """header: lower case."""
+
+    header: bytes
+    trust_client: bool
+    new_id: Callable[[], str]
+
+    config = Options
+    traits = Traits(writes=frozenset({"request_id"}))
+
+    @classmethod
+    def build(cls, options: Options, setup: Setup) -> RequestId:
+        return cls(options.header_name.lower().encode(), options.trust_client, setup.new_id)
+
+    def on_head(self, exchange: Exchange) -> Response | None:
+        given = exchange.request.fields.get(self.header)
+        if given is None or not self.trust_client or not _SANE.fullmatch(given):
+            given = self.new_id().encode()
+            exchange.request.fields[self.header] = given
+        exchange.request_id = given.decode()
+        return None
+
+    def on_reply(self, exchange: Exchange, reply: Reply) -> None:
+        if exchange.request_id is None:
+            return
+        for name, _ in reply.fields:
+            if name == self.header:
+                reply.remove(name)
+                break
+        reply.fields.append((self.header, exchange.request_id.encode()))  # sane by now, see above

@@ -1,0 +1,31 @@
+"""How many tokens an answer says it took: the `usage` object at the end of an OpenAI-shaped answer.
+
+Event streams have it in their last event but `[DONE]`, when the client asked for it; other answers usually as
+their last member. Only the end of an answer is looked at, and what is not there is not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_NAME = b'"usage"'
+_IN = re.compile(rb'"prompt_tokens"\s*:\s*([0-9]{1,9})')
+_OUT = re.compile(rb'"completion_tokens"\s*:\s*([0-9]{1,9})')
+
+
+class Tokens(NamedTuple):
+    """As the answer says. completion: 0 where there is none, as for embeddings."""
+
+    prompt: int
+    completion: int
+
+
+def tokens(tail: bytes) -> Tokens | None:
+    """Of an answer that ends with *tail*; None when it does not say."""
+    at = tail.rfind(_NAME)
+    found = None if at < 0 else _IN.search(tail, at)
+    if found is None:
+        return None
+    out = _OUT.search(tail, at)
+    return Tokens(int(found[1]), 0 if out is None else int(out[1]))

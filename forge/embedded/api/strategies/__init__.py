@@ -1,0 +1,1 @@
+"""What each built-in kind means: its defaults, rules and protected fields, one file a family."""

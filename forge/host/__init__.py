@@ -1,0 +1,1 @@
+"""The doors to this machine: container engine, processes, probes. Decides nothing."""

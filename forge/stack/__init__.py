@@ -1,0 +1,1 @@
+"""Steps of a stack as values, the template language, captures. Pure."""

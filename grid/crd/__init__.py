@@ -1,0 +1,1 @@
+"""GridNetwork, GridSite and InferenceProvider as typed values, and the CRDs generated from them."""

@@ -1,0 +1,1 @@
+"""The asyncio shell round the SWIM node: UDP, TCP push and pull, lanes, persistence."""

@@ -1,0 +1,1 @@
+"""From the World and a gateway's perspective to one overlay. Pure and deterministic."""

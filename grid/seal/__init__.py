@@ -1,0 +1,1 @@
+"""Sealed datagrams and trust between sites: AEAD, keyring, fingerprints, the private-key guard."""

@@ -1,0 +1,1 @@
+"""Edge's tests."""

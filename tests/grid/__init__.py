@@ -1,0 +1,1 @@
+"""Grid's tests."""
