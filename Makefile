@@ -46,10 +46,10 @@ image: $(READY) ## make the wheels that the lab's image is built from (for Docke
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir $(IMAGES)/wheelhouse .
 
 test: $(TOOLS) ## run the tests
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m 'not long'
+	$(BIN)/python -m tests.run -n $(JOBS) --dist loadscope -m 'not long'
 
 test-long: $(TOOLS) ## run the exhaustive tests too
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope
+	$(BIN)/python -m tests.run -n $(JOBS) --dist loadscope
 
 lint: $(TOOLS) ## formatting, lint, types, import contracts
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ published it. No name of the lab is looked up anywhere.
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import socket
@@ -43,6 +44,18 @@ class Proof:
     key: Path
 
 
+class _ClosedWhenReset(ssl.SSLSocket):
+    """CPython forgets to close a socket that the peer resets between connect and the handshake, which a
+    gateway that is being killed does. It asks for the peer's address first."""
+
+    def getpeername(self) -> object:
+        try:
+            return super().getpeername()
+        except OSError as error:
+            self.close()
+            raise ConnectionResetError(errno.ECONNRESET, "the connection was reset") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """address, port: where. name: what the certificate must vouch for, and what Host says. ca: who
@@ -58,6 +71,7 @@ class Endpoint:
         if self.ca is None:
             return None
         made = ssl.create_default_context(cafile=str(self.ca))
+        made.sslsocket_class = _ClosedWhenReset
         if self.proof is not None:
             made.load_cert_chain(self.proof.certificate, self.proof.key)
         return made

@@ -15,6 +15,8 @@ from typing import Any
 
 import httpx
 
+from forge.host.tls_socket import closing
+
 # Starting takes a fraction of a second; a loaded machine takes what it takes.
 DEADLINE_S = 60.0
 MERGE = "application/merge-patch+json"
@@ -73,7 +75,7 @@ class EmbeddedCluster:
         return process.wait(DEADLINE_S)
 
     def context(self, *, admin: bool = True) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(self.folder / "pki" / "ca.crt"))
+        context = closing(ssl.create_default_context(cafile=str(self.folder / "pki" / "ca.crt")))
         if admin:
             context.load_cert_chain(self.folder / "pki" / "admin.crt", self.folder / "pki" / "admin.key")
         return context

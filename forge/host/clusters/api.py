@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from forge.host.clusters.kubeconfig import Config
+from forge.host.tls_socket import closing
 from forge.host.unix_http import BrokenOff, Cancelled, Request, exchange
 
 CONNECT_S = 5.0
@@ -70,7 +71,7 @@ class Api:
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context = closing(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
             context.load_verify_locations(cadata=self._config.ca.decode("ascii"))
             if self._config.client:
                 with tempfile.NamedTemporaryFile(prefix="praxis-") as file:  # 0600, gone at once

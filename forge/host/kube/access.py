@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from forge.errors import OperationFailed
+from forge.host.tls_socket import closing
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def _token(user: Mapping[str, Any], folder: Path) -> str:
 
 def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any], folder: Path) -> ssl.SSLContext:
     authority = _bytes(cluster, "certificate-authority", folder)
-    context = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
+    context = closing(ssl.create_default_context(cadata=authority.decode("ascii") if authority else None))
     if cluster.get("insecure-skip-tls-verify"):
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
