@@ -62,22 +62,30 @@ defaults
   http-reuse always
 frontend f
   bind 127.0.0.1:{port} backlog 4096
+  bind 127.0.0.1:{tls_port} backlog 4096 ssl crt {certs}/localhost.pem ssl-min-ver TLSv1.3
   http-request wait-for-body time 5s
   http-request set-var(txn.model) req.body,json_query('$.model')
   use_backend s if {{ var(txn.model) -m str m1 }} {{ path_beg /sse }}
+  use_backend t if {{ var(txn.model) -m str m1 }} {{ path_beg /tls }}
   use_backend b if {{ var(txn.model) -m str m1 }}
 backend b
   server a 127.0.0.1:{backend}
 backend s
   server a 127.0.0.1:{sse}
+backend t
+  server a 127.0.0.1:{tls_backend} {tls}
 """
+HAPROXY_TLS = (
+    "ssl verify required ca-file {certs}/test-ca.crt crt {certs}/client.pem sni str(localhost) "
+    "verifyhost localhost ssl-min-ver TLSv1.3"
+)
 ENVOY = """
 static_resources:
   listeners:
   - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
     per_connection_buffer_limit_bytes: 4194304
     filter_chains:
-    - filters:
+    - filters: &filters
       - name: envoy.filters.network.http_connection_manager
         typed_config:
           "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
@@ -102,8 +110,23 @@ static_resources:
                   dynamic_metadata: &model
                   - {{filter: m, path: [{{key: model}}], value: {{string_match: {{exact: m1}}}}}}
                 route: {{cluster: sse, timeout: 0s}}
+              - match: {{prefix: /tls, dynamic_metadata: *model}}
+                route: {{cluster: secure, timeout: 0s}}
               - match: {{prefix: /, dynamic_metadata: *model}}
                 route: {{cluster: backend, timeout: 0s}}
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {tls_port}}}}}
+    per_connection_buffer_limit_bytes: 4194304
+    filter_chains:
+    - filters: *filters
+      transport_socket:
+        name: envoy.transport_sockets.tls
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext
+          common_tls_context:
+            tls_params: &tls13 {{tls_minimum_protocol_version: TLSv1_3, tls_maximum_protocol_version: TLSv1_3}}
+            tls_certificates:
+            - certificate_chain: {{filename: {certs}/localhost.crt}}
+              private_key: {{filename: {certs}/localhost.key}}
   clusters:
   - name: backend
     circuit_breakers: &most {{thresholds: [{{max_connections: 12000, max_requests: 12000}}]}}
@@ -115,6 +138,24 @@ static_resources:
     load_assignment:
       cluster_name: sse
       endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {sse}}}}}}}}}]}}]
+  - name: secure
+    circuit_breakers: *most
+    load_assignment:
+      cluster_name: secure
+      endpoints: [{{lb_endpoints: [{{endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {tls_backend}}}}}}}}}]}}]
+    transport_socket:
+      name: envoy.transport_sockets.tls
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+        sni: localhost
+        common_tls_context:
+          tls_params: *tls13
+          tls_certificates:
+          - certificate_chain: {{filename: {certs}/client.crt}}
+            private_key: {{filename: {certs}/client.key}}
+          validation_context:
+            trusted_ca: {{filename: {certs}/test-ca.crt}}
+            match_typed_subject_alt_names: [{{san_type: DNS, matcher: {{exact: localhost}}}}]
 """
 LITELLM = """
 model_list:

