@@ -155,11 +155,14 @@ class Actor:
         that one's."""
         records = self._recorder.state.resources
         record = records.get(key)
+        if key.cluster is not None:
+            known = self._recorder.releases(key.cluster)
+            site = replace(site, known=known, intend=partial(self._recorder.intends, key))
         if record is None:
             return site
         others = {r.name for k, r in records.items() if k.kind == "step" and k != key}
         wrote = record.name if key.kind == "step" and record.name not in others else ""
-        return replace(site, previous=record.objects, wrote=wrote)
+        return replace(site, previous=record.objects, wrote=wrote, installed=record.releases)
 
     def _is_as_it_should(self, desired: Desired) -> bool:
         """Whether what stands there is what is wanted, now that all its values are known."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from forge.plan.faults import Fault, added, without
-from forge.plan.kind import Made
-from forge.plan.lab_ports import ObjectRef
+from forge.plan.kind import Intent, Made
+from forge.plan.lab_ports import ObjectRef, Release
 from forge.plan.values import Allocation, Desired, Key, Recorded, RecordPhase
 from forge.state.model import Operation, State
 from forge.state.store import StateStore
@@ -58,8 +58,25 @@ class Recorder:
             self._now(),
             captures=before.captures,
             objects=before.objects,
+            releases=before.releases,
         )
         self._put(record)
+
+    def intends(self, key: Key, intent: Intent) -> None:
+        """Beside what the thing had made before in that very cluster. Writes nothing where nothing is new."""
+
+        def extended(record: Recorded) -> Recorded:
+            same = record.id == intent.cluster
+            objects = record.objects if same else ()
+            named = {ref.identity for ref in objects}
+            new = tuple(ref for ref in intent.objects if ref.identity not in named)
+            releases = record.releases if same else ()
+            more = tuple(r for r in intent.releases if r not in releases)
+            return replace(record, id=intent.cluster, objects=(*objects, *new), releases=(*releases, *more))
+
+        record = self.state.resources.get(key)
+        if record is not None and extended(record) != record:
+            self._write(lambda s: _given(s, key, intent.releases).with_record(extended(s.resources[key])))
 
     def created(self, desired: Desired, made: Made) -> None:
         record = Recorded(
@@ -71,6 +88,7 @@ class Recorder:
             self._now(),
             captures=made.captures,
             objects=made.objects,
+            releases=made.releases,
             expires_at=made.expires_at,
         )
         self._put(record)
@@ -113,6 +131,21 @@ class Recorder:
         if record is not None:
             self._write(lambda state: state.with_record(change(state.resources[key])))
 
+    def releases(self, cluster: str | None) -> frozenset[Release]:
+        """All that Forge had helm install in a cluster."""
+        records = self.state.resources.values()
+        return frozenset(r for record in records if record.key.cluster == cluster for r in record.releases)
+
     def _write(self, change: Callable[[State], State]) -> None:
         with self._lock:
             self.state = self._store.write(change(self.state))
+
+
+def _given(state: State, key: Key, releases: tuple[Release, ...]) -> State:
+    """A release belongs to the step that installs it last: steps are known by their place, and one that is
+    put in moves all after it."""
+    for other, record in state.resources.items():
+        if other != key and other.cluster == key.cluster and set(record.releases) & set(releases):
+            left = tuple(r for r in record.releases if r not in releases)
+            state = state.with_record(replace(record, releases=left))
+    return state

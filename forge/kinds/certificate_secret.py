@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from forge.errors import NotOurs, UsageError
+from forge.errors import NotOurs, OperationFailed, UsageError
 from forge.plan.fingerprint import LENGTH, fingerprint
-from forge.plan.kind import Context, Made, Site
+from forge.plan.kind import Context, Intent, Made, Site
 from forge.plan.lab_ports import ObjectRef
 from forge.plan.lab_resources import LeafSecretResource
 from forge.plan.material import shared
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from forge.plan.lab_ports import Kube, Object
 
 KIND: Final = "certificate-secret"
+_MADE_FOR: Final = "dev.praxis.forge/resource"
+"""The annotation that says what applied an object last: a step's key, or this kind."""
 OWNED_BY: Final = "dev.praxis.forge/environment-id"
 """The label by which an object is known to be an environment's; forge/host/kube/labels.py sets it."""
 
@@ -88,10 +90,21 @@ def apply(change: Change, desired: Desired, observed: Observed | None, site: Sit
     kube = site.kube(resource.cluster)
     _refuse_foreign(resource, kube, site)
     issued = site.facts().fingerprints[resource.leaf]
+    identity = kube.identity()
     objects = [*_namespace(resource, kube), _secret(resource, site)]
-    refs = kube.apply(objects, owner=site.owner, progress=site.progress, cancel=site.cancel)
-    mine = tuple(ref for ref in refs if ref.kind == "Secret")
-    return Made(kube.identity(), _carrying(resource, issued), objects=mine)
+    refs = kube.apply(
+        objects,
+        owner=site.owner,
+        intend=lambda refs: site.intend(Intent(identity, _secrets(refs))),
+        progress=site.progress,
+        cancel=site.cancel,
+    )
+    return Made(identity, _carrying(resource, issued), objects=_secrets(refs))
+
+
+def _secrets(refs: Iterable[ObjectRef]) -> tuple[ObjectRef, ...]:
+    """Without the namespace, which steps may apply as well, and change."""
+    return tuple(ref for ref in refs if ref.kind == "Secret")
 
 
 def _refuse_foreign(resource: LeafSecretResource, kube: Kube, site: Site) -> None:
@@ -110,10 +123,11 @@ def _refuse_foreign(resource: LeafSecretResource, kube: Kube, site: Site) -> Non
 
 
 def _namespace(resource: LeafSecretResource, kube: Kube) -> list[Object]:
-    """Made where it is missing. It stays when the Secret goes: other things may have come into it."""
+    """Made where it is missing, with a mark that it was made for this."""
     if kube.get("v1", "Namespace", "", resource.namespace) is not None:
         return []
-    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": resource.namespace}}]
+    metadata = {"name": resource.namespace, "annotations": {_MADE_FOR: KIND}}
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}]
 
 
 def _secret(resource: LeafSecretResource, site: Site) -> Object:
@@ -129,7 +143,32 @@ def _secret(resource: LeafSecretResource, site: Site) -> Object:
 
 
 def remove(observed: Observed, site: Site) -> None:
-    """A Secret that somebody else made since under its name stays."""
+    """A Secret that somebody else made since under its name stays. A namespace that was made for it goes
+    too, once nothing is left in it."""
     cluster, _, namespace, name = observed.key.name.split("/")
+    kube = site.kube(cluster)
     made = site.previous or (ObjectRef("v1", "Secret", namespace, name),)
-    site.kube(cluster).delete(made, owner=site.owner, cancel=site.cancel)
+    kube.delete(made, owner=site.owner, cancel=site.cancel)
+    found = kube.get("v1", "Namespace", "", namespace)
+    if found is None or not _was_made_here(found, site):
+        return
+    try:
+        left = kube.residents(namespace)
+    except OperationFailed as error:
+        site.progress(
+            f"namespace {namespace} stays: what is in it cannot be read ({error.why or error.what})"
+        )
+        return
+    if left:
+        more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+        site.progress(f"namespace {namespace} stays: {left[0].kind} {left[0].name}{more} is in it")
+        return
+    it = ObjectRef("v1", "Namespace", "", namespace, str(found["metadata"]["uid"]))
+    kube.delete((it,), owner=site.owner, cancel=site.cancel)
+
+
+def _was_made_here(namespace: Object, site: Site) -> bool:
+    """Whether this kind made it, and no step has applied it since."""
+    meta = namespace["metadata"]
+    ours = (meta.get("labels") or {}).get(OWNED_BY) == site.owner.environment_id
+    return ours and (meta.get("annotations") or {}).get(_MADE_FOR) == KIND

@@ -15,7 +15,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from forge.plan.facts import Facts
-from forge.plan.lab_ports import Balancers, Clusters, Files, Images, KubeOpener, Material, ObjectRef, Tools
+from forge.plan.lab_ports import (
+    Balancers,
+    Clusters,
+    Files,
+    Images,
+    KubeOpener,
+    Material,
+    ObjectRef,
+    Release,
+    Tools,
+)
 from forge.plan.ports import Cancel, Host, Progress
 from forge.plan.values import Allocation, Change, Desired, Observed, Owner
 
@@ -46,15 +56,27 @@ class Made:
     fingerprint: str | None = None
     captures: Mapping[str, str] = field(default_factory=dict)
     objects: tuple[ObjectRef, ...] = ()
+    releases: tuple[Release, ...] = ()
     expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a thing is about to make in a cluster. cluster: the id of that very cluster."""
+
+    cluster: str
+    objects: tuple[ObjectRef, ...] = ()
+    releases: tuple[Release, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where a change is made, and who is told. cancel: is set when the step is to stop. facts: what is
     known at the moment of the call. previous: objects the thing had made before. wrote: the file that it
-    wrote before, and nothing else writes; empty for none. The ports are those of forge/plan/lab_ports.py;
-    each is opened when it is first used."""
+    wrote before, and nothing else writes; empty for none. installed: helm's releases that the thing had
+    made before; known: those that any thing of its cluster had. intend: to be told of what is about to be
+    made, before it is: what fails half-way is not forgotten then. The ports are those of
+    forge/plan/lab_ports.py; each is opened when it is first used."""
 
     host: Host
     owner: Owner
@@ -64,6 +86,9 @@ class Site:
     facts: Callable[[], Facts]
     previous: tuple[ObjectRef, ...] = ()
     wrote: str = ""
+    installed: tuple[Release, ...] = ()
+    known: frozenset[Release] = frozenset()
+    intend: Callable[[Intent], None] = lambda _: None
 
     @property
     def clusters(self) -> Clusters:

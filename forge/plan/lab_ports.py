@@ -141,10 +141,27 @@ class ObjectRef:
     generation: int = 0
     fields: str = ""
 
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Without the version: the same object may be applied by another one of its versions."""
+        return self.api_version.rpartition("/")[0], self.kind, self.namespace, self.name
+
     def is_as_left(self, now: ObjectRef) -> bool:
         """Whether the object, as it is now, is still as Forge left it."""
         same = now.fields == self.fields if self.fields else now.generation == self.generation
         return now.uid == self.uid and same
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Release:
+    """What helm installed under a name. namespace: empty where the step says none."""
+
+    namespace: str
+    name: str
+
+
+Intend: TypeAlias = "Callable[[tuple[ObjectRef, ...]], None]"
+"""Told of objects that are about to be made. What it raises ends the call before it sends them."""
 
 
 class Kube(Protocol):
@@ -161,6 +178,7 @@ class Kube(Protocol):
         *,
         owner: Owner,
         places: Sequence[str] = (),
+        intend: Intend = lambda _: None,
         progress: Progress,
         cancel: Cancel,
     ) -> tuple[ObjectRef, ...]:
@@ -168,8 +186,10 @@ class Kube(Protocol):
         in the order given. Sent by rank: CRDs and namespaces, then what others need (accounts, roles,
         configuration, Services), then what runs, then custom objects, each once its CRD is established,
         and webhooks last; in the order given within a rank, a few at a time. places: where each comes
-        from (`base/crds.yaml, document 3`), for errors. What time may heal is tried again, for two
-        minutes. Raises one OperationFailed for all that failed of a rank; later ranks are not sent."""
+        from (`base/crds.yaml, document 3`), for errors. intend: told of the objects of a rank (without uid)
+        before the first of them is sent, so that none is forgotten when a later one fails. What time may
+        heal is tried again, for two minutes. Raises one OperationFailed for all that failed of a rank; later
+        ranks are not sent."""
         ...
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Object | None:
@@ -204,6 +224,12 @@ class Kube(Protocol):
     ) -> Iterator[Object | None]:
         """The object now, and at every change of it, None while it does not exist; reconnects. Ends at
         timeout_s or when cancel is set."""
+        ...
+
+    def residents(self, namespace: str) -> tuple[ObjectRef, ...]:
+        """What stands in a namespace beside what a cluster itself puts into every one, of every kind that
+        is served; without what is on its way out. Raises OperationFailed where a kind cannot be listed:
+        then nobody knows."""
         ...
 
     def events(self, namespace: str, kind: str, name: str) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from forge.plan.values import Change, Desired, Key, Need, Step, Verb
 
 _MAKING = (Verb.CREATE, Verb.START, Verb.UPDATE, Verb.REPLACE, Verb.WAIT)
 
+_INSIDE_LAST = ("step", "certificate-secret")
+"""What goes out of a cluster only after the others of its kind were made."""
+
 
 def order(changes: Iterable[Change], desired: Mapping[Key, Desired]) -> tuple[Step, ...]:
     """Steps in an order in which they could run one by one; KEEPs are left out.
@@ -49,7 +52,7 @@ def _after(change: Change, active: Mapping[Key, Change], desired: Mapping[Key, D
         needs = [need for need in desired[change.key].needs if _is_made(active.get(need.key))]
     else:
         needs = []
-    if change.verb is Verb.REMOVE and change.key.kind == "step":
+    if change.verb is Verb.REMOVE and change.key.kind in _INSIDE_LAST:
         needs += [Need(key) for key, other in active.items() if _takes_over(change.key, key, other)]
     if change.verb in (Verb.REMOVE, Verb.REPLACE):
         gone = [key for key, other in active.items() if other.verb is Verb.REMOVE]
@@ -58,9 +61,11 @@ def _after(change: Change, active: Mapping[Key, Change], desired: Mapping[Key, D
 
 
 def _takes_over(gone: Key, key: Key, change: Change) -> bool:
-    """Whether a step may make what another one, that goes, has made: steps are known by their place in
-    the stack, so one that is put in moves all after it. What is left then is what nobody made again."""
-    return key.kind == "step" and key.cluster == gone.cluster and _is_made(change)
+    """Whether something may make what another thing, that goes, has made: steps are known by their place in
+    the stack, so one that is put in moves all after it, and a certificate's Secret may leave a namespace
+    that others come into. What is left then is what nobody made again."""
+    makers = ("step",) if gone.kind == "step" else _INSIDE_LAST
+    return key.kind in makers and key.cluster == gone.cluster and _is_made(change)
 
 
 def _is_used_by(key: Key, user: Key) -> bool:

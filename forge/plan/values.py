@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forge.plan.lab_ports import ObjectRef
+    from forge.plan.lab_ports import ObjectRef, Release
     from forge.plan.lab_resources import LabResource
     from forge.plan.resources import Resource
 
@@ -168,7 +168,8 @@ class Recorded:
 
     name: on the engine. at: Unix seconds of the last write. ready: its gate was passed since it
     was last started. stopped: a user stopped it by `service stop`. For what stands inside a cluster,
-    id is that cluster's id; captures: values it remembered, by key; objects: what it made there.
+    id is that cluster's id; captures: values it remembered, by key; objects: what it made there, or was
+    about to make (those without a uid); releases: the same of helm's.
     expires_at: Unix seconds when it must be made anew; None where it stays good.
     """
 
@@ -182,6 +183,7 @@ class Recorded:
     stopped: bool = False
     captures: Mapping[str, str] = field(default_factory=dict)
     objects: tuple[ObjectRef, ...] = ()
+    releases: tuple[Release, ...] = ()
     expires_at: float | None = None
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from forge.errors import ForgeError
-from forge.plan.lab_ports import Files, ObjectRef
+from forge.plan.lab_ports import Files, ObjectRef, Release
 from forge.plan.lab_resources import StepResource
 from forge.spec.steps import (
     ConfigMapStep,
     DeploymentStep,
+    HelmStep,
     KustomizeStep,
     ManifestStep,
     MetallbAutoPoolStep,
@@ -35,10 +36,11 @@ Identity = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """objects: what is named. unknown: types of steps whose objects cannot be known now."""
+    """objects, releases: what is named. unknown: types of steps whose objects cannot be known now."""
 
     objects: frozenset[Identity]
     unknown: frozenset[str]
+    releases: frozenset[Release] = frozenset()
 
     def has(self, ref: ObjectRef) -> bool:
         """Whether that object is among them; one without a namespace is in `default`, if it is in any."""
@@ -54,14 +56,17 @@ Built = Callable[[UrlStep | KustomizeStep], bytes]
 def named(steps: Iterable[StepResource], files: Files, built: Built) -> Named:
     """What all these steps name, each with its own scope."""
     found: set[Identity] = set()
+    releases: set[Release] = set()
     unknown: set[str] = set()
     for step in steps:
         try:
             for leaf in leaves(step.step, lambda step=step: step.scope):  # type: ignore[misc]  # a default keeps its own
+                if isinstance(leaf.step, HelmStep):
+                    releases.add(Release(leaf.step.namespace or "", leaf.step.release))
                 found.update(_of(leaf, files, built))
         except ForgeError:  # it is told when its turn comes
             unknown.add(step.step.type)
-    return Named(frozenset(found), frozenset(unknown))
+    return Named(frozenset(found), frozenset(unknown), frozenset(releases))
 
 
 def _of(leaf: Leaf, files: Files, built: Built) -> Iterator[Identity]:

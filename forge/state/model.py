@@ -13,7 +13,7 @@ from typing import Any
 
 from forge.errors import ForgeError, OperationFailed
 from forge.plan.faults import Fault, How, parse
-from forge.plan.lab_ports import ObjectRef
+from forge.plan.lab_ports import ObjectRef, Release
 from forge.plan.values import Allocation, Key, Owner, Recorded, RecordPhase
 
 API_VERSION = "forge.praxis.dev/state/v1alpha1"
@@ -172,6 +172,7 @@ def _record_json(record: Recorded) -> dict[str, Any]:
         "stopped": record.stopped,
         **({"captures": dict(record.captures)} if record.captures else {}),
         **({"objects": [_object_json(ref) for ref in record.objects]} if record.objects else {}),
+        **({"releases": [[r.namespace, r.name] for r in record.releases]} if record.releases else {}),
         **({"expiresAt": record.expires_at} if record.expires_at is not None else {}),
     }
 
@@ -219,5 +220,6 @@ def _record(key: str, value: Mapping[str, Any]) -> Recorded:
         stopped=bool(value["stopped"]),
         captures=_texts(value.get("captures", {})),
         objects=tuple(map(_object, value.get("objects", ()))),
+        releases=tuple(Release(str(ns), str(name)) for ns, name in value.get("releases", ())),
         expires_at=None if value.get("expiresAt") is None else float(value["expiresAt"]),
     )

@@ -197,9 +197,11 @@ class FakeClusters:
         file = self._kubeconfig(wanted.name)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
-        server = f"https://{wanted.full_name}.test:6443"
+        name, server = wanted.full_name, f"https://{wanted.full_name}.test:6443"
         file.write_text(
-            f"current-context: {wanted.full_name}\nclusters: [{{cluster: {{server: {server}}}}}]\n"
+            f"current-context: {name}\ncontexts: [{{name: {name}, context: {{cluster: {name}, user: {name}}}}}]\n"
+            f"clusters: [{{name: {name}, cluster: {{server: {server}}}}}]\n"
+            f"users: [{{name: {name}, user: {{token: {name}}}}}]\n"
         )
 
 
@@ -210,7 +212,8 @@ def _observed(key: Key, found: FakeCluster) -> Observed:
         phase, detail = Phase.STOPPED, "" if not found.running else "its API does not answer"
     else:
         phase, detail = Phase.RUNNING, ""
-    return Observed(key, found.owner, found.fingerprint, phase, id=found.id, detail=detail)
+    kept = found.resource.driver is Driver.EXISTING
+    return Observed(key, found.owner, found.fingerprint, phase, id=found.id, detail=detail, kept=kept)
 
 
 class FakeImages:

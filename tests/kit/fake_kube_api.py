@@ -19,7 +19,8 @@ from typing import Any
 from forge.host.kube import faults
 from forge.host.kube.labels import is_owned, relabelled
 from forge.host.kube.names import BUILTIN, CRD, ApiResource, Index, split
-from forge.plan.lab_ports import Object, ObjectRef
+from forge.host.kube.residents import comes_by_itself
+from forge.plan.lab_ports import Intend, Object, ObjectRef
 from forge.plan.ports import Cancel, Progress
 from forge.plan.values import Owner
 
@@ -118,6 +119,7 @@ class FakeKube:
         *,
         owner: Owner,
         places: Sequence[str] = (),
+        intend: Intend = lambda _: None,
         progress: Progress,
         cancel: Cancel,
     ) -> tuple[ObjectRef, ...]:
@@ -125,19 +127,20 @@ class FakeKube:
         first = [i for i, o in enumerate(objects) if o.get("kind") in (CRD, "Namespace")]
         rest = [i for i in range(len(objects)) if i not in first]
         for index in (*first, *rest):
+            intend((self._intended(objects[index]),))
             where = places[index] if places else ""
             refs[index] = self._apply(objects[index], owner, where)
         return tuple(refs[i] for i in range(len(objects)))
+
+    def _intended(self, thing: Object) -> ObjectRef:
+        known = self.cluster.index.kind(str(thing.get("apiVersion")), str(thing.get("kind")))
+        return ObjectRef(*_id(thing if known is None else _placed(thing, known)))
 
     def _apply(self, thing: Object, owner: Owner, where: str) -> ObjectRef:
         resource = self.cluster.index.kind(str(thing.get("apiVersion")), str(thing.get("kind")))
         if resource is None:
             raise faults.unknown_kind(str(thing.get("apiVersion")), str(thing.get("kind")), where)
-        thing = copy.deepcopy(thing)
-        if resource.namespaced:
-            thing["metadata"].setdefault("namespace", "default")
-        else:
-            thing["metadata"].pop("namespace", None)
+        thing = _placed(thing, resource)
         with self._change(f"apply {faults.title(thing)}"):
             key = _id(thing)
             if key[2] and ("v1", "Namespace", "", key[2]) not in self.cluster.objects:
@@ -213,6 +216,11 @@ class FakeKube:
             told = now
             yield now
 
+    def residents(self, namespace: str) -> tuple[ObjectRef, ...]:
+        self._reach()
+        inside = [o for key, o in self.cluster.objects.items() if key[2] == namespace and key[1] != "Event"]
+        return tuple(_ref(one) for one in inside if not comes_by_itself(one["kind"], one))
+
     def events(self, namespace: str, kind: str, name: str) -> tuple[str, ...]:
         return tuple(
             line
@@ -261,6 +269,16 @@ def kube_opener(clusters: Mapping[str, FakeCluster]) -> Callable[[str], FakeKube
 def _object(api_version: str, kind: str, namespace: str, name: str, rest: Mapping[str, Any]) -> Object:
     meta = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": meta, **rest}
+
+
+def _placed(thing: Object, resource: ApiResource) -> Object:
+    """A copy with its namespace said where it has one, and nowhere else."""
+    placed = copy.deepcopy(thing)
+    if resource.namespaced:
+        placed["metadata"].setdefault("namespace", "default")
+    else:
+        placed["metadata"].pop("namespace", None)
+    return placed
 
 
 def _id(thing: Object) -> Id:

@@ -93,6 +93,33 @@ class KubeContract:
             ("ConfigMap", "b"),
         ]
 
+    def test_every_object_is_told_of_before_it_is_there(self, kube: Kube) -> None:
+        name = f"space-{next(_numbers)}"
+        told: list[ObjectRef] = []
+
+        def intend(refs: tuple[ObjectRef, ...]) -> None:
+            assert not kube.observe(refs)
+            told.extend(refs)
+
+        objects = (thing("ConfigMap", "a", name), thing("Namespace", name))
+        refs = kube.apply(
+            objects, owner=OWNER, intend=intend, progress=lambda _: None, cancel=threading.Event()
+        )
+        assert sorted(told, key=str) == sorted(
+            (ObjectRef(r.api_version, r.kind, r.namespace, r.name) for r in refs), key=str
+        )
+
+    def test_residents_are_what_somebody_put_into_a_namespace(self, kube: Kube, space: str) -> None:
+        assert kube.residents(space) == ()
+        apply(kube, widget_definition())
+        put = apply(
+            kube, thing("ConfigMap", "a", space), thing("Widget", "w", space, "lab.test/v1", spec={"size": 1})
+        )
+        found = {(r.kind, r.namespace, r.name) for r in kube.residents(space)}
+        assert found == {("ConfigMap", space, "a"), ("Widget", space, "w")}
+        delete(kube, *put)
+        assert kube.residents(space) == ()
+
     def test_a_namespace_that_is_left_out_is_default(self, kube: Kube) -> None:
         (ref,) = apply(kube, thing("ConfigMap", f"c-{next(_numbers)}"))
         assert ref.namespace == "default"

@@ -123,14 +123,17 @@ class StepLab:
     def apply(self, spec: Environment, key: Key) -> Made:
         before = self.made.get(key)
         verb = Verb.CREATE if before is None else Verb.UPDATE
-        site = replace(self.site(), previous=before.objects if before is not None else ())
+        site = replace(self.site(), known=frozenset(r for m in self.made.values() for r in m.releases))
+        if before is not None:
+            site = replace(site, previous=before.objects, installed=before.releases)
         made = kind.apply(Change(verb, key, "a test"), self.settled(spec, key), None, site)
         self.made[key] = made
         return made
 
     def remove(self, key: Key) -> None:
         made = self.made.pop(key)
-        kind.remove(Observed(key, OWNER, None, Phase.PRESENT), replace(self.site(), previous=made.objects))
+        site = replace(self.site(), previous=made.objects, installed=made.releases)
+        kind.remove(Observed(key, OWNER, None, Phase.PRESENT), site)
 
     def site(self) -> Site:
         return Site(FakeHost(Machine()), OWNER, self.said.append, self.cancel, self, self.facts)

@@ -22,7 +22,7 @@ from forge.host.kube.patience import Patience
 from forge.host.kube.ranks import defined, ranked
 from forge.host.kube.together import together
 from forge.host.kube.transport import Reply, Request
-from forge.plan.lab_ports import Object, ObjectRef
+from forge.plan.lab_ports import Intend, Object, ObjectRef
 from forge.plan.ports import Cancel, Progress
 from forge.plan.values import Owner
 
@@ -63,16 +63,22 @@ class Applying:
         self._coming = defined(objects)
         self._standing: dict[_Place, Object] = {}
 
-    def run(self) -> tuple[ObjectRef, ...]:
+    def run(self, intend: Intend) -> tuple[ObjectRef, ...]:
         self._refuse_unknown()
         for rank in ranked(self._objects):
             self._standing = self._look(rank)
+            intend(tuple(map(self._intended, rank)))
             results = together(self._one, rank, AT_ONCE)
             errors = [result for result in results if isinstance(result, OperationFailed)]
             if errors:
                 raise faults.several(errors, len(self._objects), self._refs != {})
             self._await_definitions([i for i in rank if self._objects[i].get("kind") == CRD])
         return tuple(self._refs[index] for index in range(len(self._objects)))
+
+    def _intended(self, index: int) -> ObjectRef:
+        thing = self._objects[index]
+        resource = self._resource(thing, self._places[index])
+        return ObjectRef(resource.api_version, resource.kind, *_where(thing, resource))
 
     def _look(self, rank: Sequence[int]) -> dict[_Place, Object]:
         """What is there already under the names of a rank: metadata only."""

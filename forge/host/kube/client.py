@@ -13,10 +13,11 @@ from forge.host.kube.exchange import MANAGER, METADATA, METADATA_LIST, SINGLY, E
 from forge.host.kube.labels import MANAGED
 from forge.host.kube.names import ApiResource, split
 from forge.host.kube.patience import Patience
+from forge.host.kube.residents import residents
 from forge.host.kube.together import together
 from forge.host.kube.transport import Request, Transport
 from forge.host.kube.watch import Watching
-from forge.plan.lab_ports import Access, Object, ObjectRef
+from forge.plan.lab_ports import Access, Intend, Object, ObjectRef
 from forge.plan.ports import Cancel, Progress
 from forge.plan.values import Owner
 
@@ -55,10 +56,11 @@ class ApiKube:
         *,
         owner: Owner,
         places: Sequence[str] = (),
+        intend: Intend = lambda _: None,
         progress: Progress,
         cancel: Cancel,
     ) -> tuple[ObjectRef, ...]:
-        return Applying(self._exchange, objects, owner, places, progress, cancel).run()
+        return Applying(self._exchange, objects, owner, places, progress, cancel).run(intend)
 
     def get(self, api_version: str, kind: str, namespace: str, name: str) -> Object | None:
         resource = self._exchange.kind(api_version, kind)
@@ -125,6 +127,9 @@ class ApiKube:
     ) -> Iterator[Object | None]:
         what = ObjectRef(api_version, kind, namespace, name)
         return Watching(self._exchange, what, cancel, timeout_s).run()
+
+    def residents(self, namespace: str) -> tuple[ObjectRef, ...]:
+        return residents(self._exchange, namespace)
 
     def events(self, namespace: str, kind: str, name: str) -> tuple[str, ...]:
         fields = f"involvedObject.kind={kind},involvedObject.name={name}"

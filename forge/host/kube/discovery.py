@@ -43,6 +43,7 @@ def at_once(document: dict[str, Any]) -> Iterator[ApiResource]:
                     singular=one.get("singularResource", ""),
                     short_names=tuple(one.get("shortNames") or ()),
                     namespaced=one.get("scope") == "Namespaced",
+                    listed="list" in (one.get("verbs") or ()),
                 )
 
 
@@ -70,4 +71,5 @@ def old(group_version: str, document: dict[str, Any]) -> Iterator[ApiResource]:
                 singular=one.get("singularName", ""),
                 short_names=tuple(one.get("shortNames") or ()),
                 namespaced=bool(one.get("namespaced")),
+                listed="list" in (one.get("verbs") or ()),
             )

@@ -15,7 +15,8 @@ CRD = "CustomResourceDefinition"
 
 @dataclass(frozen=True, slots=True)
 class ApiResource:
-    """One kind in one version, as discovery tells it. group: empty for the core."""
+    """One kind in one version, as discovery tells it. group: empty for the core. listed: whether its
+    objects can be asked for together; some kinds are only questions (TokenReview)."""
 
     group: str
     version: str
@@ -24,6 +25,7 @@ class ApiResource:
     singular: str = ""
     short_names: tuple[str, ...] = ()
     namespaced: bool = True
+    listed: bool = True
 
     @property
     def api_version(self) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from forge.errors import ForgeError
-from forge.plan.kind import Context, Made, Site
+from forge.plan.kind import Context, Intent, Made, Site
 from forge.plan.lab_resources import StepResource
 from forge.plan.values import Change, Desired, Key, Observed
 from forge.spec.expression import holds
@@ -112,17 +112,22 @@ def apply(change: Change, desired: Desired, observed: Observed | None, site: Sit
         raise TypeError(f"{desired.key} is no step")
     identity = site.kube(resource.cluster).identity()
     files = site.files.within(resource.root)
-    done = run(str(desired.key), resource, site, files)
+    if desired.name:
+        site.intend(Intent(identity))  # the file that a failed step wrote is known by its cluster too
+    done = run(str(desired.key), resource, site, files, identity)
     if site.wrote not in ("", desired.name):
         files.remove(site.wrote)
-    return Made(identity, desired.fingerprint, done.captures, done.objects, done.expires_at)
+    return Made(identity, desired.fingerprint, done.captures, done.objects, done.releases, done.expires_at)
 
 
 def remove(observed: Observed, site: Site) -> None:
-    """Takes away what it applied, if it was the last to apply it, and the file that it wrote."""
+    """Takes away what it applied, if it was the last to apply it, what it had helm install, and the file
+    that it wrote."""
+    from forge.kinds.step.ran import uninstall
     from forge.kinds.step.run import take_away
 
     cluster = str(observed.key.cluster)
+    uninstall(site.installed, cluster, site)
     take_away(str(observed.key), site.previous, cluster, site)
     if site.wrote:
         site.files.within(_WIDEST).remove(site.wrote)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from forge.errors import ForgeError, OperationFailed, Unhealthy
 from forge.kinds.step import applied, dns, looked, made, ran, written
 from forge.kinds.step.work import Done, Until, Work, is_made_by
 from forge.plan.kind import Site
-from forge.plan.lab_ports import Files, ObjectRef
+from forge.plan.lab_ports import Files, ObjectRef, Release
 from forge.plan.lab_resources import StepResource
 from forge.spec import steps
 from forge.spec.shape import seconds
@@ -20,18 +22,21 @@ from forge.stack.template import Scope
 _LONGEST_PAUSE_S = 10.0
 
 
-def run(key: str, resource: StepResource, site: Site, files: Files) -> Done:
-    """Does the step. Objects it made before (site.previous) and makes no more are deleted at the end."""
+def run(key: str, resource: StepResource, site: Site, files: Files, identity: str) -> Done:
+    """Does the step. What it made before (site.previous, site.installed) and makes no more is taken away at
+    the end. identity: of its cluster."""
     captured: dict[str, str] = {}
     done = Done()
     until = Until(
         site.cancel, _limit(resource.step) if isinstance(resource.step, steps.ForEachStep) else None
     )
     for leaf in leaves(resource.step, lambda: _scope(resource, captured)):
-        result = _tried(leaf, lambda left, leaf=leaf: Work(leaf, resource, key, site, files, left), until)  # type: ignore[misc]  # a default keeps its own
+        whole = partial(Work, leaf, resource, key, site, files, identity)
+        result = _tried(leaf, whole, until)
         captured.update(result.captures)
         done += result
-    return Done(_pruned(key, done.objects, resource, site, files), done.captures, done.expires_at)
+    objects, releases = _pruned(key, done, resource, site, files)
+    return replace(done, objects=objects, releases=releases)
 
 
 def _scope(resource: StepResource, captured: Mapping[str, str]) -> Scope:
@@ -111,23 +116,26 @@ DOERS: Mapping[type[steps.StepShape], Callable[[Work, Any], Done]] = {
 
 
 def _pruned(
-    key: str, made: tuple[ObjectRef, ...], resource: StepResource, site: Site, files: Files
-) -> tuple[ObjectRef, ...]:
+    key: str, done: Done, resource: StepResource, site: Site, files: Files
+) -> tuple[tuple[ObjectRef, ...], tuple[Release, ...]]:
     """Takes away what the step made before and makes no more, but for what another step of the cluster
-    names. Gives the objects that are the step's now: those it made, and those that a step of its type may
-    be about to take over whose objects cannot be known now; these go with the step."""
-    wanted = {_identity(ref) for ref in made}
-    dropped = [ref for ref in site.previous if _identity(ref) not in wanted]
-    if not dropped:
-        return made
+    names. Gives the objects and releases that are the step's now: those it made, and those that a step of
+    its type may be about to take over whose names cannot be known now; these go with the step."""
+    wanted = {ref.identity for ref in done.objects}
+    dropped = [ref for ref in site.previous if ref.identity not in wanted]
+    releases = tuple(r for r in site.installed if r not in done.releases)
+    if not (dropped or releases):
+        return done.objects, done.releases
     elsewhere = named(
         resource.others(), files, lambda step: applied.built(step, site, files, site.cancel, "another step")
     )
     left = [ref for ref in dropped if not elsewhere.has(ref)]
     if resource.step.type in elsewhere.unknown:
-        return (*made, *left)
+        return (*done.objects, *left), (*done.releases, *releases)
     take_away(key, left, resource.cluster, site)
-    return made
+    kept = tuple(r for r in releases if r in elsewhere.releases)
+    ran.uninstall([r for r in releases if r not in kept], resource.cluster, site)
+    return done.objects, (*done.releases, *kept)
 
 
 def take_away(key: str, refs: Iterable[ObjectRef], cluster: str, site: Site) -> None:
@@ -141,8 +149,3 @@ def take_away(key: str, refs: Iterable[ObjectRef], cluster: str, site: Site) -> 
         count = "an object that is" if len(mine) == 1 else f"{len(mine)} objects that are"
         site.progress(f"removing {count} no longer wanted")
         site.kube(cluster).delete(mine, owner=site.owner, cancel=site.cancel)
-
-
-def _identity(ref: ObjectRef) -> tuple[str, str, str, str]:
-    """Without the version: the same object may be applied by another one of its versions."""
-    return ref.api_version.rpartition("/")[0], ref.kind, ref.namespace, ref.name

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from forge.errors import Interrupted
-from forge.plan.kind import Site
-from forge.plan.lab_ports import Files, Kube, Object, ObjectRef
+from forge.plan.kind import Intent, Site
+from forge.plan.lab_ports import Files, Kube, Object, ObjectRef, Release
 from forge.plan.lab_resources import StepResource
 from forge.plan.ports import Cancel
 from forge.spec.steps import Step
@@ -45,14 +45,15 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """leaf: the step, rendered, and its scope. key: of the step it belongs to. until: the site's cancel
-    with the step's time limit."""
+    """leaf: the step, rendered, and its scope. key: of the step it belongs to. identity: the id of its
+    cluster. until: the site's cancel with the step's time limit."""
 
     leaf: Leaf
     resource: StepResource
     key: str
     site: Site
     files: Files
+    identity: str
     until: Until
 
     @property
@@ -81,6 +82,7 @@ class Work:
             [_marked(d.object, self.key) for d in documents],
             owner=self.site.owner,
             places=[d.place for d in documents],
+            intend=lambda refs: self.site.intend(Intent(self.identity, refs)),
             progress=self.site.progress,
             cancel=self.until,
         )
@@ -89,16 +91,19 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """objects: what it applied. captures: by key. expires_at: Unix seconds when it must be done anew."""
+    """objects: what it applied. captures: by key. expires_at: Unix seconds when it must be done anew.
+    releases: what it had helm install."""
 
     objects: tuple[ObjectRef, ...] = ()
     captures: Mapping[str, str] = field(default_factory=dict)
     expires_at: float | None = None
+    releases: tuple[Release, ...] = ()
 
     def __add__(self, other: Done) -> Done:
         expiries = [e for e in (self.expires_at, other.expires_at) if e is not None]
         captures = {**self.captures, **other.captures}
-        return Done((*self.objects, *other.objects), captures, min(expiries, default=None))
+        objects, releases = (*self.objects, *other.objects), (*self.releases, *other.releases)
+        return Done(objects, captures, min(expiries, default=None), releases)
 
 
 def _marked(thing: Object, key: str) -> Object:

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from forge.app.lab import Lab
-from forge.app.up import Request
 from forge.errors import NotOurs, OperationFailed
-from forge.plan import kind
-from forge.plan.values import Owner
-from tests.kit.fake_clusters import Fleet
-from tests.kit.fake_doors import FakeDoors
+from tests.kit.fake_doors import Clustered
 from tests.kit.fake_host import Killed, Machine
-from tests.kit.fake_kube_api import FakeCluster
-from tests.kit.labs import FakeLab
 
 METALLB = Path(__file__).parents[2] / "kind" / "metallb.yaml"
 SPEC = """\
@@ -37,21 +29,6 @@ CALLS = (
 )
 
 
-class Clustered(FakeLab):
-    fleet: Fleet
-    apis: dict[str, FakeCluster]
-
-    def doors(self, lab: Lab, runtime: str, owner: Owner) -> kind.Lab:
-        return FakeDoors(lab, self.fleet, self.apis)
-
-    @property
-    def request(self) -> Request:
-        return replace(super().request, open_doors=self.doors)
-
-    def inventory(self) -> set[str]:
-        return self.machine.inventory() | self.fleet.inventory()
-
-
 @pytest.fixture(autouse=True)
 def _own_host_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg"))
@@ -60,7 +37,6 @@ def _own_host_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def lab(tmp_path: Path) -> Clustered:
     made = Clustered(tmp_path, Machine())
-    made.fleet, made.apis = Fleet(), {}
     made.write(SPEC)
     shutil.copy(METALLB, tmp_path / "metallb.yaml")
     return made

@@ -97,12 +97,16 @@ def test_discovery_of_both_kinds_is_read() -> None:
         "responseKind": {"kind": "Thing"},
         "scope": "Namespaced",
         "shortNames": ["th"],
+        "verbs": ["get", "list"],
     }
     group = {"metadata": {"name": "x.io"}, "versions": [{"version": "v1", "resources": [resource]}]}
     expected = ApiResource("x.io", "v1", "Thing", "things", "", ("th",))
     assert list(discovery.at_once({"items": [group]})) == [expected]
     listed: dict[str, Any] = {"name": "things", "kind": "Thing", "namespaced": True, "shortNames": ["th"]}
+    listed |= {"verbs": ["list"]}
     assert list(discovery.old("x.io/v1", {"resources": [listed, {"name": "things/status"}]})) == [expected]
+    question = {**listed, "verbs": ["create"]}
+    assert not next(discovery.old("x.io/v1", {"resources": [question]})).listed
     assert list(discovery.at_once({})) == list(discovery.old("v1", {})) == []
 
 
