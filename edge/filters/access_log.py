@@ -13,13 +13,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Traits
 from edge.config.networks import truncated
-from edge.config.strict import Strict
+from edge.filters.options.access_log import Options
 from edge.setup import Setup
 from edge.wire.faults import End, RemoteFault
 
@@ -32,22 +30,22 @@ _COMPLETE = End.COMPLETE
 _QUERY = ord("?")
 
 
-class Options(Strict):
-    """client: how much of the client's address is kept. sample_rate: the part of requests logged; failures
-    (500 and above) always are. min_duration_ms: only what took longer, and failures."""
-
-    client: Literal["truncated", "full", "none"] = "truncated"
-    sample_rate: Annotated[float, Field(gt=0, le=1)] = 1.0
-    min_duration_ms: Annotated[int, Field(ge=0)] = 0
-
-
 _Key = tuple[
     bytes, bytes, int | None, str, str | None, str | None, str | None, str | None, str | None, bool
 ]  # path, method, status, address, model, cluster, reason, candidate, peer, whether a tenant is known
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits()
+
+
 @dataclass(slots=True, repr=False)
-class AccessLog:
+class AccessLog(_Kind):
     """takes_all: nothing is left out."""
 
     options: Options
@@ -58,9 +56,6 @@ class AccessLog:
     _second: int = -1
     _at: str = ""
     _owed: float = 0.0
-
-    config = Options
-    traits = Traits()
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> AccessLog:

@@ -11,14 +11,12 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.expand import FilePath
-from edge.config.fields import HeaderName
-from edge.config.strict import Strict
+from edge.filters.options.api_key_auth import Key, KeyFile, Options
 from edge.setup import Setup, Unusable
 
 _AUTHORIZATION = b"authorization"
@@ -26,47 +24,22 @@ _MAX_KEY = 512  # bytes; longer values are not hashed at all
 _CHALLENGE = ((b"www-authenticate", b"Bearer"),)
 
 
-class Key(Strict):
-    """sha256: hex of the key's hash. tenant: who it belongs to; a tenant may have several keys."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    tenant: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,128}$")]
+    __slots__ = ()
 
-
-class KeyFile(BaseModel):
-    """The keys' file, JSON: `{"keys": [{"sha256": "…", "tenant": "…"}]}`."""
-
-    model_config = ConfigDict(extra="forbid")
-    keys: list[Key]
-
-
-class Options(Strict):
-    """header: where the key stands; `Authorization` wants `Bearer <key>`, any other header the key alone.
-    demo_tenant: who a client on this machine's loopback is without a key. For demonstrations, never in
-    production."""
-
-    file: FilePath | None = None
-    keys: list[Key] = Field(default_factory=list)
-    header: HeaderName = "Authorization"
-    demo_tenant: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,128}$")] | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> Options:
-        if self.file is None and not self.keys:
-            raise ValueError("needs file or keys")
-        return self
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(writes=frozenset({"tenant"}), security=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ApiKeyAuth:
+class ApiKeyAuth(_Kind):
     """tenants: digest of a key -> tenant."""
 
     tenants: Mapping[bytes, str]
     header: bytes
     demo_tenant: str | None
-
-    config = Options
-    traits = Traits(writes=frozenset({"tenant"}), security=True)
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> ApiKeyAuth:

@@ -4,27 +4,27 @@ arrive."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.strict import Strict
+from edge.filters.options.body_limit import Options
 from edge.setup import Setup
 
 
-class Options(Strict):
-    max_bytes: Annotated[int, Field(ge=0, le=1 << 30)]
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits()
 
 
 @dataclass(frozen=True, slots=True)
-class BodyLimit:
+class BodyLimit(_Kind):
     """max_bytes: the largest body let through, inclusive."""
 
     max_bytes: int
-
-    config = Options
-    traits = Traits()
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> BodyLimit:

@@ -9,36 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Attempt, Exchange, Response, Traits, refuse
-from edge.config.strict import Strict
+from edge.filters.options.circuit_breaker import Options
 from edge.setup import Setup, Unusable
 from edge.wire.breaker import Breaker, BreakerSettings, admit, forget_probe, record
 from edge.wire.faults import Cause, RemoteFault
 
 _STATE = ((b"x-circuit-state", b"open"),)
-
-
-class Guarded(Strict):
-    """half_open_timeout_secs: a probe that has not ended by then no longer stands in the way of another."""
-
-    name: str
-    consecutive_failures: Annotated[int, Field(ge=1)]
-    recovery_window_secs: Annotated[int, Field(ge=1, le=86_400)]
-    half_open_timeout_secs: Annotated[int, Field(ge=1, le=86_400)] = 30
-
-    @property
-    def settings(self) -> BreakerSettings:
-        return BreakerSettings(
-            self.consecutive_failures, self.recovery_window_secs, self.half_open_timeout_secs
-        )
-
-
-class Options(Strict):
-    clusters: Annotated[list[Guarded], Field(min_length=1)]
 
 
 @dataclass(slots=True)
@@ -48,17 +27,23 @@ class Circuit:
     breaker: Breaker = field(default_factory=Breaker)
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(reads=frozenset({"cluster"}))
+
+
 @dataclass(frozen=True, slots=True)
-class CircuitBreaker:
+class CircuitBreaker(_Kind):
     """asked: requests let through -> (the cluster, whether the request is its probe)."""
 
     rules: Mapping[str, BreakerSettings]
     circuits: Mapping[str, Circuit]
     now: Callable[[], float]
     asked: dict[Exchange, tuple[str, bool]] = field(default_factory=dict)
-
-    config = Options
-    traits = Traits(reads=frozenset({"cluster"}))
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> CircuitBreaker:

@@ -6,25 +6,11 @@ A place is held from the head to the end of the answer, whatever ends it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.strict import Strict
+from edge.filters.options.concurrency_limit import Options
 from edge.setup import Setup
-
-
-class Options(Strict):
-    max_requests: Annotated[int, Field(ge=1)] | None = None
-    max_per_tenant: Annotated[int, Field(ge=1)] | None = None
-    retry_after_secs: Annotated[int, Field(ge=1, le=3600)] = 1
-
-    @model_validator(mode="after")
-    def _something(self) -> Options:
-        if self.max_requests is None and self.max_per_tenant is None:
-            raise ValueError("needs max_requests or max_per_tenant")
-        return self
 
 
 @dataclass(slots=True)
@@ -36,13 +22,19 @@ class Places:
     by_tenant: dict[str, int] = field(default_factory=dict)
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+
+
 @dataclass(frozen=True, slots=True)
-class ConcurrencyLimit:
+class ConcurrencyLimit(_Kind):
     options: Options
     places: Places
     traits: Traits
-
-    config = Options
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> ConcurrencyLimit:

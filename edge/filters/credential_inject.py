@@ -9,61 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.expand import FilePath
-from edge.config.fields import HeaderName
-from edge.config.strict import Strict
+from edge.filters.options.credential_inject import Credential, Options
 from edge.setup import Setup, Unusable
 
 _AUTHORIZATION = b"authorization"
 _MAX = 16 * 1024
-Part = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._-]+$")]
 
 
-class Credential(Strict):
-    """file: holds the token. header: for strategy api_key; bearer_token always writes Authorization."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    name: Part
-    namespace: Part = "default"
-    key: Part = "token"
-    strategy: Literal["bearer_token", "api_key"] = "bearer_token"
-    header: HeaderName = "x-api-key"
-    file: FilePath
+    __slots__ = ()
 
-    @property
-    def reference(self) -> str:
-        return f"{self.namespace}/{self.name}/{self.key}"
-
-
-class Options(Strict):
-    """default: reference of the credential for requests whose route names none."""
-
-    credentials: Annotated[list[Credential], Field(min_length=1, max_length=1024)]
-    default: str | None = None
-
-    @model_validator(mode="after")
-    def _known(self) -> Options:
-        references = [credential.reference for credential in self.credentials]
-        if len(set(references)) != len(references):
-            raise ValueError("a credential stands twice")
-        if self.default is not None and self.default not in references:
-            raise ValueError(f"default {self.default!r} is none of {', '.join(references[:8])}")
-        return self
+    config: ClassVar[type[Options]] = Options
 
 
 @dataclass(frozen=True, slots=True)
-class CredentialInject:
+class CredentialInject(_Kind):
     """fields: reference -> the header field to write."""
 
     fields: Mapping[str, tuple[bytes, bytes]] = field(repr=False)
     default: str | None
     traits: Traits
-
-    config = Options
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> CredentialInject:

@@ -8,6 +8,7 @@ stay.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from edge.chain import Exchange, Reply, Response, Traits
 from edge.wire.messages import Beginning
@@ -19,8 +20,16 @@ _REMEMBERED = 1024
 _MAX_NAME = 64  # bytes
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    traits: ClassVar[Traits] = Traits()
+
+
 @dataclass(frozen=True, slots=True)
-class Door:
+class Door(_Kind):
     """for_peers: the other side is a gateway we know. session: a header of the grid's that clients do send.
     harmless: request names looked at before. claims: of upstreams."""
 
@@ -28,8 +37,6 @@ class Door:
     session: bytes = _SESSION
     harmless: set[bytes] = field(default_factory=set, repr=False)
     claims: Beginning = field(default_factory=lambda: Beginning(b"x-ai-", b"x-sim-"), repr=False)
-
-    traits = Traits()
 
     def on_head(self, exchange: Exchange) -> Response | None:
         fields = exchange.request.fields

@@ -7,32 +7,30 @@ it may have been written by the client.
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits
-from edge.config.networks import Cidr, Networks, parse
-from edge.config.strict import Strict
+from edge.config.networks import Networks, parse
+from edge.filters.options.forwarded_headers import Options
 from edge.setup import Setup
 
 _FOR, _PROTO, _HOST, _STANDARD = b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"forwarded"
 _MAX_CHAIN = 32  # proxies in a row; more is somebody playing
 
 
-class Options(Strict):
-    """use_standard_header: also write `Forwarded` (RFC 7239)."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    trusted_proxies: list[Cidr] = Field(default_factory=list)
-    use_standard_header: bool = False
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(writes=frozenset({"client_address"}), security=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardedHeaders:
+class ForwardedHeaders(_Kind):
     trusted: Networks
     standard: bool
-
-    config = Options
-    traits = Traits(writes=frozenset({"client_address"}), security=True)
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> ForwardedHeaders:

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Reply, Response, Traits
-from edge.config.fields import HeaderField, HeaderName
-from edge.config.strict import Strict
+from edge.config.fields import HeaderField
+from edge.filters.options.headers import Options
 from edge.setup import Setup
 
 Pairs = tuple[tuple[bytes, bytes], ...]
 
 
-class Options(Strict):
-    """Removed first, then set, then added; `add` keeps what is there already."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    request_add: list[HeaderField] = Field(default_factory=list)
-    request_set: list[HeaderField] = Field(default_factory=list)
-    request_remove: list[HeaderName] = Field(default_factory=list)
-    response_add: list[HeaderField] = Field(default_factory=list)
-    response_set: list[HeaderField] = Field(default_factory=list)
-    response_remove: list[HeaderName] = Field(default_factory=list)
+    __slots__ = ()
 
-    @model_validator(mode="after")
-    def _something(self) -> Options:
-        if not self.model_fields_set:
-            raise ValueError("changes nothing")
-        return self
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Headers:
+class Headers(_Kind):
     """Without a repr: a value may be a secret."""
 
     request_add: Pairs
@@ -41,9 +32,6 @@ class Headers:
     response_add: Pairs
     response_set: Pairs
     response_remove: tuple[bytes, ...]
-
-    config = Options
-    traits = Traits()
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> Headers:

@@ -4,35 +4,27 @@ refused."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.networks import Cidr, Networks, parse
-from edge.config.strict import Strict
+from edge.config.networks import Networks, parse
+from edge.filters.options.ip_acl import Options
 from edge.setup import Setup
 
 
-class Options(Strict):
-    """With `allow`, only those; `deny` then adds nothing. Without it, all but `deny`."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    allow: list[Cidr] = Field(default_factory=list)
-    deny: list[Cidr] = Field(default_factory=list)
+    __slots__ = ()
 
-    @model_validator(mode="after")
-    def _something(self) -> Options:
-        if not self.allow and not self.deny:
-            raise ValueError("needs allow or deny")
-        return self
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(security=True)
 
 
 @dataclass(frozen=True, slots=True)
-class IpAcl:
+class IpAcl(_Kind):
     allow: Networks
     deny: Networks
-
-    config = Options
-    traits = Traits(security=True)
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> IpAcl:

@@ -11,14 +11,12 @@ import json
 import re
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Any, ClassVar
 
 import msgspec
-from pydantic import Field, model_validator
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.fields import HeaderName
-from edge.config.strict import Strict
+from edge.filters.options.json_body_field import Options
 from edge.setup import Setup
 
 _MAX_VALUE = 256  # bytes; model names are an index key and a header here
@@ -33,35 +31,6 @@ _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _STRING = msgspec.json.Decoder(str).decode
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
-
-
-class Pair(Strict):
-    field: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
-    header: HeaderName
-
-
-class Options(Strict):
-    """field and header, or several of them as fields. required: a request that has a body must have the
-    field. max_body_bytes: tightens the body bound, since the whole body is read before its field can be
-    found."""
-
-    field: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] | None = None
-    header: HeaderName | None = None
-    fields: list[Pair] = Field(default_factory=list)
-    required: bool = True
-    max_body_bytes: Annotated[int, Field(ge=1, le=1 << 30)] = 10 * 1024 * 1024
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Options:
-        if (self.field is None) != (self.header is None) or (self.field is None) == (not self.fields):
-            raise ValueError("needs field and header, or fields")
-        return self
-
-    @property
-    def pairs(self) -> list[Pair]:
-        if self.field is not None and self.header is not None:
-            return [Pair(field=self.field, header=self.header)]
-        return self.fields
 
 
 class Finder:
@@ -144,14 +113,20 @@ class Finder:
         self.sound[value] = value.encode()
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+
+
 @dataclass(frozen=True, slots=True)
-class JsonBodyField:
+class JsonBodyField(_Kind):
     finders: tuple[Finder, ...]
     required: bool
     max_body_bytes: int
     traits: Traits
-
-    config = Options
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> JsonBodyField:

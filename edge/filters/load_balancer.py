@@ -6,31 +6,31 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.model import Cluster as ClusterOptions
-from edge.config.strict import Strict
+from edge.filters.options.load_balancer import Options
 from edge.setup import Setup
 from edge.wire.pool import Cluster
 
+__all__ = ["LoadBalancer", "Options"]
 
-class Options(Strict):
-    """clusters: beside those at the top of the file, or the same ones again without their health checks."""
 
-    clusters: list[ClusterOptions] = Field(default_factory=list, max_length=10_000)
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(reads=frozenset({"cluster"}), writes=frozenset({"upstream"}))
 
 
 @dataclass(frozen=True, slots=True)
-class LoadBalancer:
+class LoadBalancer(_Kind):
     """impatient: (cluster, seconds) -> the same endpoints and connections under a request's own timeout."""
 
     clusters: Mapping[str, Cluster]
     impatient: dict[tuple[str, float], Cluster] = field(default_factory=dict)
-
-    config = Options
-    traits = Traits(reads=frozenset({"cluster"}), writes=frozenset({"upstream"}))
 
     @classmethod
     def build(cls, _: Options, setup: Setup) -> LoadBalancer:

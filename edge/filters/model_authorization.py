@@ -10,23 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.strict import Strict
+from edge.filters.options.model_authorization import Options
 from edge.setup import Setup
-
-Pattern = Annotated[str, Field(min_length=1, max_length=256)]
-
-
-class Options(Strict):
-    """tenants: tenant -> patterns, in which `*` stands for any characters. default: for tenants not
-    listed."""
-
-    tenants: dict[str, list[Pattern]] = Field(default_factory=dict)
-    default: list[Pattern] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +23,21 @@ class Grant:
     matches: re.Pattern[str]
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(
+        reads=frozenset({"tenant", "model"}), writes=frozenset({"allowed_models"}), security=True
+    )
+
+
 @dataclass(frozen=True, slots=True)
-class ModelAuthorization:
+class ModelAuthorization(_Kind):
     grants: Mapping[str, Grant]
     default: Grant
-
-    config = Options
-    traits = Traits(reads=frozenset({"tenant", "model"}), writes=frozenset({"allowed_models"}), security=True)
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> ModelAuthorization:

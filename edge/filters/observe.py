@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from edge.chain import Exchange, Traits
 from edge.metrics import METHODS, EdgeMetrics
@@ -30,8 +31,16 @@ class Series:
     first_token: Callable[[float], None]
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    traits: ClassVar[Traits] = Traits()
+
+
 @dataclass(slots=True)
-class Observe:
+class Observe(_Kind):
     """series: (method, status, cluster) -> where such a request is counted, looked up once. active: the
     listener's requests in progress."""
 
@@ -39,8 +48,6 @@ class Observe:
     metrics: EdgeMetrics
     series: dict[tuple[bytes, int | None, str | None], Series] = field(default_factory=dict)
     active: list[int] = field(init=False)
-
-    traits = Traits()
 
     def __post_init__(self) -> None:
         self.active = self.metrics.active[self.listener,]

@@ -7,47 +7,31 @@ this is the second question, *which* of the certificates that CA made.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
-from edge.config.strict import Strict
+from edge.filters.options.peer_identity_trust import Options, Peer
 from edge.setup import Setup
 from edge.tls import PeerIdentity, peer_identity
 
 _REMEMBERED = 1024  # certificates; a grid has a few dozen gateways, each renewed now and then
 
 
-class Peer(Strict):
-    """cert_digest: SHA-256 of the leaf's DER. spiffe_id: its URI SAN. dns_name: one of its DNS SANs, whole.
-    serial_number: decimal or hex as `0x…`. name: what log lines call it."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,128}$")] | None = None
-    cert_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    spiffe_id: Annotated[str, Field(pattern=r"^spiffe://[^\s]{1,2000}$")] | None = None
-    dns_name: Annotated[str, Field(pattern=r"^[a-z0-9.-]{1,253}$")] | None = None
-    organization: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    serial_number: Annotated[str, Field(pattern=r"^(0x[0-9a-fA-F]{1,40}|[0-9]{1,49})$")] | None = None
+    __slots__ = ()
 
-    @model_validator(mode="after")
-    def _something(self) -> Peer:
-        if not self.model_fields_set - {"name"}:
-            raise ValueError("needs cert_digest, spiffe_id, dns_name, organization or serial_number")
-        return self
-
-
-class Options(Strict):
-    trusted_peers: Annotated[list[Peer], Field(min_length=1, max_length=256)]
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(
+        writes=frozenset({"identity"}), security=True, first=True, needs_client_certificate=True
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class PeerIdentityTrust:
+class PeerIdentityTrust(_Kind):
     peers: tuple[Peer, ...]
     known: dict[bytes, str | None] = field(default_factory=dict)
-
-    config = Options
-    traits = Traits(writes=frozenset({"identity"}), security=True, first=True, needs_client_certificate=True)
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> PeerIdentityTrust:

@@ -11,36 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
-
-from pydantic import Field, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Reply, Response, Traits, refuse
 from edge.config.networks import parse
-from edge.config.strict import Strict
+from edge.filters.options.rate_limit import Options
 from edge.setup import Setup
 from edge.wire.messages import Beginning
 
 _SWEEP_S = 1.0
 _LIMIT, _REMAINING, _RESET = b"x-ratelimit-limit", b"x-ratelimit-remaining", b"x-ratelimit-reset"
 _UPSTREAMS = Beginning(b"x-ratelimit-")
-
-
-class Options(Strict):
-    """rate: requests a second. burst: the most at once. max_entries: buckets kept at most. ipv6_prefix_len:
-    how much of an IPv6 address is one client; a subscriber usually has a /64."""
-
-    mode: Literal["global", "per_ip", "per_tenant"]
-    rate: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
-    burst: Annotated[int, Field(ge=1, le=1_000_000)]
-    ipv6_prefix_len: Annotated[int, Field(ge=1, le=128)] = 64
-    max_entries: Annotated[int, Field(ge=1, le=1_000_000)] = 100_000
-
-    @model_validator(mode="after")
-    def _fits(self) -> Options:
-        if self.burst < self.rate:
-            raise ValueError("burst must be at least rate")
-        return self
 
 
 @dataclass(slots=True)
@@ -77,8 +58,16 @@ class Buckets:
         return len(self.rows) < most
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+
+
 @dataclass(frozen=True, slots=True)
-class RateLimit:
+class RateLimit(_Kind):
     """key_of: whose bucket a request takes from; None when it has none. limit: the burst, as a header says
     it."""
 
@@ -91,8 +80,6 @@ class RateLimit:
     now: Callable[[], float]
     wall: Callable[[], float]
     traits: Traits
-
-    config = Options
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> RateLimit:

@@ -6,32 +6,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from edge.chain import Exchange, Reply, Response, Traits
-from edge.config.fields import HeaderName
-from edge.config.strict import Strict
+from edge.filters.options.request_id import Options
 from edge.setup import Setup
 
 _SANE = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 
 
-class Options(Strict):
-    """trust_client: whether a sane id from outside is taken over."""
+class _Kind:
+    """What the catalog and the order check ask."""
 
-    header_name: HeaderName = "X-Request-ID"
-    trust_client: bool = True
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(writes=frozenset({"request_id"}))
 
 
 @dataclass(frozen=True, slots=True)
-class RequestId:
+class RequestId(_Kind):
     """header: lower case."""
 
     header: bytes
     trust_client: bool
     new_id: Callable[[], str]
-
-    config = Options
-    traits = Traits(writes=frozenset({"request_id"}))
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> RequestId:

@@ -8,47 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
-
-from pydantic import Field, field_validator, model_validator
+from typing import ClassVar
 
 from edge.chain import Exchange, Request, Response, Traits, refuse
 from edge.config.conditions import under
 from edge.config.paths import normalise
-from edge.config.strict import Strict
+from edge.filters.options.router import Options, RouteOptions
 from edge.setup import Setup
 
 _QUERY = ord("?")
 _REMEMBERED = 1024
 _MAX_TARGET = 256  # bytes
-
-
-class RouteOptions(Strict):
-    """host: a name, or `*.name` for one label before it. headers: name -> exact value."""
-
-    path: str | None = None
-    path_prefix: str | None = None
-    host: Annotated[str, Field(max_length=253)] | None = None
-    methods: list[str] = Field(default_factory=list)
-    headers: dict[str, str] = Field(default_factory=dict)
-    cluster: str
-
-    @field_validator("path", "path_prefix")
-    @classmethod
-    def _comparable(cls, path: str | None) -> str | None:
-        if path is not None and (not path.startswith("/") or normalise(path.encode()) != path.encode()):
-            raise ValueError("must begin with '/' and be normalised: no '//', '.', '..', ';' or '%'")
-        return path
-
-    @model_validator(mode="after")
-    def _one(self) -> RouteOptions:
-        if (self.path is None) == (self.path_prefix is None):
-            raise ValueError("needs exactly one of path, path_prefix")
-        return self
-
-
-class Options(Strict):
-    routes: Annotated[list[RouteOptions], Field(min_length=1, max_length=10_000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +50,22 @@ class Route:
         return self.exact, len(self.path), len(self.headers) + bool(self.host) + bool(self.methods)
 
 
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(writes=frozenset({"cluster"}))
+
+
 @dataclass(frozen=True, slots=True)
-class Router:
+class Router(_Kind):
     """routes: the most specific first; among equals the order of the file. chosen: (method, target, host) ->
     cluster, of requests routed before; unused when a route looks at other fields, which filters may write."""
 
     routes: tuple[Route, ...]
     chosen: dict[tuple[bytes, bytes, bytes], str] = field(default_factory=dict, repr=False)
-
-    config = Options
-    traits = Traits(writes=frozenset({"cluster"}))
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> Router:

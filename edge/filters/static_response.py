@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import Field
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits
-from edge.config.fields import HeaderField
-from edge.config.strict import Strict
+from edge.filters.options.static_response import Options
 from edge.setup import Setup
 
 
-class Options(Strict):
-    status: Annotated[int, Field(ge=200, le=599)]
-    headers: list[HeaderField] = Field(default_factory=list)
-    body: Annotated[str, Field(max_length=1 << 20)] = ""
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits(ends=True)
 
 
 @dataclass(frozen=True, slots=True)
-class StaticResponse:
+class StaticResponse(_Kind):
     response: Response
-
-    config = Options
-    traits = Traits(ends=True)
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> StaticResponse:

@@ -7,23 +7,25 @@ It does not bound the stream after the head: that is the cluster's `read_timeout
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits
-from edge.config.model import Millis
-from edge.config.strict import Strict
+from edge.filters.options.timeout import Options
 from edge.setup import Setup
 
 
-class Options(Strict):
-    timeout_ms: Millis
+class _Kind:
+    """What the catalog and the order check ask."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
+    traits: ClassVar[Traits] = Traits()
 
 
 @dataclass(frozen=True, slots=True)
-class Timeout:
+class Timeout(_Kind):
     seconds: float
-
-    config = Options
-    traits = Traits()
 
     @classmethod
     def build(cls, options: Options, _: Setup) -> Timeout:

@@ -21,29 +21,28 @@ HOP_BY_HOP = (
 """For one connection only (RFC 9110, 7.6.1), beside the names Connection lists."""
 
 
-class Dropped(dict[bytes, bytes]):
-    """Takes fields in and keeps none: trailers (RFC 9110, 6.5.1 lets a recipient discard them)."""
-
-    def __setitem__(self, name: bytes, value: bytes) -> None:
-        pass
-
-
-_MAX_KNOWN = 4096
+_MAX__known = 4096
 _MAX_NAME_BYTES = 64
 
-KNOWN: dict[bytes, bytes] = {}
-"""Name as sent -> lower case; b"" for a name that is dropped. Filled by `lower`."""
+_known: dict[bytes, bytes] = {}
+"""Name as sent -> lower case; b"" for a name that is dropped."""
 
 
-def lower(name: bytes) -> bytes:
-    """The lower-case form, or b"" for a name that must not travel on.
+def field_name(name: bytes) -> bytes:
+    """The lower-case form, or b"" for a name that must not travel on."""
+    known = _known.get(name)
+    return _lower(name) if known is None else known
+
+
+def _lower(name: bytes) -> bytes:
+    """The same, looked at for the first time.
 
     A name with an underscore is dropped, as nginx does: CGI-like backends read X_Model and X-Model as one,
     and a client could put its own value in the place of ours.
     """
     lowered = b"" if b"_" in name else name.lower()
-    if len(KNOWN) < _MAX_KNOWN and len(name) <= _MAX_NAME_BYTES:
-        KNOWN[name] = lowered
+    if len(_known) < _MAX__known and len(name) <= _MAX_NAME_BYTES:
+        _known[name] = lowered
     return lowered
 
 
@@ -57,5 +56,5 @@ for _name in (
     *("Host", "User-Agent", "Accept", "Accept-Encoding", "Authorization", "Content-Type", "Content-Length"),
     *("Connection", "Date", "Server", "Transfer-Encoding", "Cache-Control", "X-Request-Id", "Traceparent"),
 ):
-    lower(_name.encode())
-    lower(_name.lower().encode())
+    _lower(_name.encode())
+    _lower(_name.lower().encode())

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import httptools
 
 from edge.wire.faults import LocalFault
-from edge.wire.fields import KNOWN, Dropped, lower
+from edge.wire.fields import field_name
 from edge.wire.framing import judge, settle, settle_plain
 from edge.wire.limits import Limits
 from edge.wire.messages import NOTHING, Request
@@ -43,8 +43,6 @@ _LESSONS = 5
 """Heads looked at in the hope that they come again, the first of a connection aside; a client whose every
 head is new costs no more than these."""
 
-_DROPPED = Dropped()
-_new = object.__new__
 
 BAD_REQUEST = LocalFault(400, "bad_request", "The bytes received are not a valid HTTP/1.1 request.")
 HEAD_TOO_LARGE = LocalFault(431, "head_too_large", "The request's head is too large.")
@@ -76,16 +74,12 @@ class Arriving(Request):
 
     def again(self, body: bytes) -> Arriving:
         """The same head once more, as it was before any filter saw it, with another whole body."""
-        made: Arriving = _new(Arriving)
-        made.method, made.target, made.host = self.method, self.target, self.host
+        made = Arriving(self.target)
+        made.method, made.host = self.method, self.host
         made.fields = self.fields.copy()
-        made.minor, made.repeated = 1, NOTHING
         made.body = body
         made.declared_length = made.received = len(body)
-        made.raw_bytes = 0
-        made.complete = made.keep_alive = True
-        made.expects_continue = False
-        made.fault = made.parts = None
+        made.complete = True
         return made
 
 
@@ -97,7 +91,6 @@ class Intake:
         "_before",
         "_between",
         "_feeding",
-        "_fields",
         "_in_head",
         "_large_have",
         "_lessons",
@@ -120,7 +113,6 @@ class Intake:
         self._limits = limits
         self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
         self._arriving = Arriving(b"")
-        self._fields: dict[bytes, bytes] = _DROPPED
         self._repeated: set[bytes] | None = None
         self._in_head = False
         self._between = True  # the next byte begins a message
@@ -215,15 +207,13 @@ class Intake:
             self._arriving.target += url
         else:
             self._in_head = True
-            arriving = self._arriving = Arriving(url)
-            self._fields = arriving.fields
+            self._arriving = Arriving(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        try:
-            name = KNOWN[name]
-        except KeyError:
-            name = lower(name)
-        fields = self._fields
+        if not self._in_head:
+            return  # trailers, which may be discarded (RFC 9110, 6.5.1)
+        name = field_name(name)
+        fields = self._arriving.fields
         if name in fields:
             self._repeat(name, value.rstrip())
         elif name:
@@ -232,7 +222,6 @@ class Intake:
     def on_headers_complete(self) -> None:
         parser, arriving = self._parser, self._arriving
         self._in_head = False
-        self._fields = _DROPPED  # fields from here on are trailers
         if parser is None or self.closed:
             return
         head_bytes, self.head_bytes = self.head_bytes + self._feeding, 0
@@ -291,10 +280,10 @@ class Intake:
     def _repeat(self, name: bytes, value: bytes) -> None:
         """Lines of one name are one list (RFC 9110, 5.3); cookies are joined their own way (RFC 6265,
         5.4)."""
-        self._fields[name] += (b"; " if name == b"cookie" else b", ") + value
-        if self._fields is self._arriving.fields:
-            self._repeated = self._repeated or set()
-            self._repeated.add(name)
+        self._arriving.fields[name] += (b"; " if name == b"cookie" else b", ") + value
+        if self._repeated is None:
+            self._repeated = set()
+        self._repeated.add(name)
 
     def _bound(self) -> None:
         """After a read that left a message unfinished: is its head, or what comes beside its body, too

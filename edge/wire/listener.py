@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edge.wire.downstream import Downstream
 from edge.wire.limits import Limits
@@ -44,7 +44,8 @@ class Listener:
     @property
     def port(self) -> int:
         """The port it listens on; 0 when it does not."""
-        sockets = self.server.sockets if self.server else ()
+        server: Any = self.server  # loops differ in what `sockets` is, a list or a tuple
+        sockets = server.sockets if server else ()
         return int(sockets[0].getsockname()[1]) if sockets else 0
 
     def accept(self) -> Downstream:

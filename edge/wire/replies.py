@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import httptools
 
-from edge.wire.fields import HOP_BY_HOP, KNOWN, listed, lower
+from edge.wire.fields import HOP_BY_HOP, field_name, listed
 from edge.wire.framing import Until, body_ends
 from edge.wire.messages import Reply
 from edge.wire.repeats import Pattern, pattern_of
@@ -22,16 +22,6 @@ Envoy 60 KiB)."""
 _MOST_PATIENCE = 255
 
 _NONE: dict[bytes, bytes] = {}
-
-
-class _Trailers(list[tuple[bytes, bytes]]):
-    """Takes fields in and keeps none (RFC 9110, 6.5.1)."""
-
-    def append(self, field: tuple[bytes, bytes]) -> None:
-        pass
-
-
-_TRAILERS = _Trailers()
 
 # Looked up once: on Python 3.11 a member of an Enum costs as much as a call.
 _LENGTH, _CLOSE, _HEAD = Until.LENGTH, Until.CLOSE, Until.HEAD
@@ -75,6 +65,7 @@ class ReplyReader:
         "_apart",
         "_fields",
         "_head_bytes",
+        "_in_head",
         "_memory",
         "_method",
         "_parser",
@@ -93,6 +84,7 @@ class ReplyReader:
         self._memory = memory or Memory()
         self._method = b""
         self._head_bytes = 0
+        self._in_head = False
         self._fields: list[tuple[bytes, bytes]] = []
         self._apart: dict[bytes, bytes] | None = None
         self.pieces: list[bytes] = []
@@ -106,6 +98,7 @@ class ReplyReader:
         """A request with *method* has been written; its reply comes next."""
         self._method = method
         self._head_bytes = 0
+        self._in_head = True
         self._fields = []
         self._apart = None
         self.reply = None
@@ -186,10 +179,9 @@ class ReplyReader:
             self.excess = True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        try:
-            name = KNOWN[name]
-        except KeyError:
-            name = lower(name)
+        if not self._in_head:
+            return  # trailers, which may be discarded (RFC 9110, 6.5.1)
+        name = field_name(name)
         if name in _APART:
             apart = self._apart = self._apart or {}
             value = value.rstrip()  # llhttp leaves the blanks that RFC 9112, 5.1 excludes
@@ -199,12 +191,13 @@ class ReplyReader:
 
     def on_headers_complete(self) -> None:
         parser, fields, apart = self._parser, self._fields, self._apart or _NONE
-        self._fields = _TRAILERS
+        self._in_head = False
         self._apart = None
         if self.complete or parser is None:
             return
         status = parser.get_status_code()
         if status < 200:
+            self._in_head = True
             self._fields = []
             self.faulty = self.faulty or status == 101
             return
