@@ -14,34 +14,32 @@ from pathlib import Path as FilesystemPath
 from edge.built import Built, Outside, digest
 from edge.catalog import build_chains
 from edge.chain import Chain
-from edge.clusters import Live, build_clusters, tls_files
+from edge.clusters import Found, Live, find_clusters, tls_files
 from edge.config.load import Loaded
 from edge.config.model import ListenerTls as TlsModel
 from edge.config.problems import ConfigRejected, Path, Problem
 from edge.setup import Files, Setup
 from edge.tls import CertificateFiles, ListenerFiles, ListenerTls, TlsUnusable
+from edge.wire.pool import Cluster, Endpoint
 
 _VERSIONS = {"tls12": ssl.TLSVersion.TLSv1_2, "tls13": ssl.TLSVersion.TLSv1_3}
 
 
 def build(loaded: Loaded, outside: Outside, previous: Built | None = None) -> Built:
-    """Raises ConfigRejected with every problem; then nothing was changed but state nobody uses yet."""
-    problems: list[Problem] = []
+    """Raises ConfigRejected with every problem, those of *loaded* among them; then nothing was changed but
+    state nobody uses yet."""
     files = Files()
-    clusters: dict[str, Live] = {}
     chains: dict[str, Chain] = {}
-    try:
-        pool = loaded.gateway.runtime.upstream_keepalive_pool_size
-        clusters = build_clusters(loaded, previous.clusters if previous else {}, pool)
-    except ConfigRejected as rejected:
-        problems += rejected.problems
+    pool = loaded.gateway.runtime.upstream_keepalive_pool_size
+    found = find_clusters(loaded, previous.clusters if previous else {}, pool)
+    problems, clusters = [*loaded.problems, *found.problems], found.live
     outside.kept.begin()
     setup = Setup(
         "",
         outside.kept,
         files,
         outside.metrics,
-        {name: live.cluster for name, live in clusters.items()},
+        {**_stand_ins(found), **{name: live.cluster for name, live in clusters.items()}},
         outside.now,
         outside.wall,
         outside.new_id,
@@ -50,14 +48,18 @@ def build(loaded: Loaded, outside: Outside, previous: Built | None = None) -> Bu
     try:
         chains = build_chains(loaded, setup)
     except ConfigRejected as rejected:
-        # With a cluster missing for its own reasons, that it is missing is no second problem.
-        problems += [p for p in rejected.problems if not problems or "no cluster" not in p.why]
+        problems += [p for p in rejected.problems if found.unusable is not None or "no cluster" not in p.why]
     tls = _listeners_tls(loaded, problems)
     status_tls = _status_tls(loaded, problems)
     if problems:
         raise ConfigRejected(problems)
     read = frozenset((FilesystemPath(loaded.document.file), *files.seen, *_tls_paths(loaded, clusters)))
     return Built(loaded, chains, clusters, tls, read, _digest(loaded, read), status_tls)
+
+
+def _stand_ins(found: Found) -> dict[str, Cluster]:
+    """That a cluster is missing for reasons of its own is no second problem of what names it."""
+    return {name: Cluster(name, [Endpoint("127.0.0.1", 1)]) for name in found.unusable or ()}
 
 
 def _digest(loaded: Loaded, read: frozenset[FilesystemPath]) -> str:

@@ -14,7 +14,7 @@ from edge.config.conditions import compile_reply, compile_request
 from edge.config.load import Loaded
 from edge.config.model import ClientCertMode, FilterEntry, Listener
 from edge.config.problems import ConfigRejected, Path, Problem, did_you_mean
-from edge.config.validate import validate
+from edge.config.validate import understand
 from edge.filters.access_log import AccessLog
 from edge.filters.api_key_auth import ApiKeyAuth
 from edge.filters.body_limit import BodyLimit
@@ -37,7 +37,7 @@ from edge.filters.request_id import RequestId
 from edge.filters.router import Router
 from edge.filters.static_response import StaticResponse
 from edge.filters.timeout import Timeout
-from edge.order import check_order
+from edge.order import Gap, check_order
 from edge.setup import FilterType, Setup, Unusable
 
 FILTERS: Mapping[str, FilterType] = {
@@ -80,19 +80,15 @@ def build_chains(loaded: Loaded, setup: Setup) -> dict[str, Chain]:
     order."""
     problems: list[Problem] = []
     placed: dict[str, list[Placed]] = {}
-    broken: set[str] = set()  # chains whose order cannot be told, since a filter of theirs is missing
     for index, chain in enumerate(loaded.gateway.filter_chains):
         placed[chain.name] = []
         seen: Counter[str] = Counter()
         for at, entry in enumerate(chain.filters):
             path: Path = ("filter_chains", index, "filters", at)
             own = replace(setup, place=f"{chain.name}/{_identity(entry, seen)}")
-            try:
-                placed[chain.name].append(Placed(_step(entry, path, loaded, own), path))
-            except ConfigRejected as rejected:
-                problems += rejected.problems
-                broken.add(chain.name)
-    problems += _orders(loaded, placed, broken)
+            step = _step(entry, path, loaded, own, problems)
+            placed[chain.name].append(Placed(step, path))
+    problems += _orders(loaded, placed)
     problems += _routes(loaded, placed, setup)
     if problems:
         raise ConfigRejected(problems)
@@ -111,26 +107,42 @@ def _identity(entry: FilterEntry, seen: Counter[str]) -> str:
     return entry.name or f"{entry.filter}#{seen[entry.filter]}"
 
 
-def _step(entry: FilterEntry, path: Path, loaded: Loaded, setup: Setup) -> Step:
-    """Raises ConfigRejected."""
-    kind = FILTERS.get(entry.filter)
+def _step(entry: FilterEntry, path: Path, loaded: Loaded, setup: Setup, problems: list[Problem]) -> Step:
+    """A Gap where the filter cannot be built; why is added to *problems*."""
     document = loaded.document
-    if kind is None:
-        near = did_you_mean(entry.filter, FILTERS)
-        why = f"the filter {entry.filter!r} is not supported{near}"
-        raise ConfigRejected([document.problem((*path, "filter"), why)])
-    options = validate(kind.config, entry.options, document, loaded.surroundings, path, _COMMON)
-    try:
-        made = kind.build(options, setup)
-    except Unusable as unusable:
-        raise ConfigRejected([document.problem((*path, *unusable.path), unusable.why)]) from None
+    made = _filter(entry, path, loaded, setup, problems)
     reply_test = compile_reply(entry.response_conditions)
     if reply_test is not None:
-        if not hasattr(made, "on_reply"):
+        if hasattr(made, "on_reply"):
+            made = ReplyOnly(made, reply_test)
+        elif not isinstance(made, Gap):
             at = (*path, "response_conditions")
-            raise ConfigRejected([document.problem(at, f"{entry.filter} does nothing to answers")])
-        made = ReplyOnly(made, reply_test)
-    return Step(entry.filter, made, _applies(entry), entry.failure_mode == "open")
+            problems.append(document.problem(at, f"{entry.filter} does nothing to answers"))
+    applies = _applies(entry)
+    if not loaded.is_whole((*path, "conditions")):
+        applies = applies or (lambda _: True)  # on what cannot be told, but on a condition
+    return Step(entry.filter, made, applies, entry.failure_mode == "open")
+
+
+def _filter(entry: FilterEntry, path: Path, loaded: Loaded, setup: Setup, problems: list[Problem]) -> Filter:
+    kind = FILTERS.get(entry.filter)
+    if kind is None:
+        why = f"the filter {entry.filter!r} is not supported{did_you_mean(entry.filter, FILTERS)}"
+        problems.append(loaded.document.problem((*path, "filter"), why))
+        return Gap()
+    read = understand(kind.config, entry.options, loaded.document, loaded.surroundings, path, _COMMON)
+    problems += read.problems
+    if read.model is None:
+        return Gap(kind)
+    try:
+        made = kind.build(read.model, setup)
+    except Unusable as unusable:
+        at = (*path, *unusable.path)
+        here = read.document.origin(at)
+        if not any(out[: len(here)] == here for out in read.left_out):
+            problems.append(read.document.problem(at, unusable.why))
+        return Gap(kind)
+    return Gap(kind) if read.left_out and "traits" not in vars(kind) else made
 
 
 def _applies(entry: FilterEntry) -> Callable[[Exchange], bool] | None:
@@ -169,16 +181,24 @@ def _chain(listener: Listener, steps: list[Step], setup: Setup) -> Chain:
 
 
 def _of(listener: Listener, placed: Mapping[str, list[Placed]]) -> list[Placed]:
-    return [step for name in listener.filter_chains for step in placed[name]]
+    return [step for name in listener.filter_chains for step in placed.get(name, ())]
 
 
-def _orders(loaded: Loaded, placed: Mapping[str, list[Placed]], broken: set[str]) -> Iterator[Problem]:
+def _orders(loaded: Loaded, placed: Mapping[str, list[Placed]]) -> Iterator[Problem]:
     """What cannot work in each listener's sequence, at the entry it is about."""
-    for listener in loaded.gateway.listeners:
-        if not broken.isdisjoint(listener.filter_chains):
+    whole = {
+        chain.name
+        for index, chain in enumerate(loaded.gateway.filter_chains)
+        if loaded.is_whole(("filter_chains", index), depth=2)  # none of its filters is missing
+    }
+    for index, listener in enumerate(loaded.gateway.listeners):
+        here: Path = ("listeners", index)
+        if not whole.issuperset(listener.filter_chains) or not loaded.is_whole((*here, "filter_chains")):
             continue
         steps = _of(listener, placed)
         mode: ClientCertMode = listener.tls.client_cert_mode if listener.tls else "none"
+        if not loaded.is_whole((*here, "tls")):
+            mode = "require"  # what it is cannot be told
         for problem in check_order([p.step for p in steps], mode):
             yield loaded.document.problem(steps[problem.at].path, f"{problem.why} (listener {listener.name})")
 
@@ -190,6 +210,20 @@ def _routes(loaded: Loaded, placed: Mapping[str, list[Placed]], setup: Setup) ->
             if not isinstance(at.step.filter, Router):
                 continue
             for name in dict.fromkeys(at.step.filter.clusters):
-                if name not in setup.clusters:
-                    near = did_you_mean(name, setup.clusters)
-                    yield loaded.document.problem((*at.path, "routes"), f"no cluster {name!r}{near}")
+                if name in setup.clusters:
+                    continue
+                why = f"no cluster {name!r}{did_you_mean(name, setup.clusters)}"
+                for path in _naming(name, at, loaded):
+                    yield loaded.document.problem(path, why)
+
+
+def _naming(cluster: str, router: Placed, loaded: Loaded) -> list[Path]:
+    """Where *router* names *cluster*."""
+    _, chain, _, at = router.path
+    routes = loaded.gateway.filter_chains[int(chain)].filters[int(at)].options.get("routes")
+    named = [
+        (*router.path, "routes", index, "cluster")
+        for index, route in enumerate(routes if isinstance(routes, list) else ())
+        if isinstance(route, dict) and route.get("cluster") == cluster
+    ]
+    return named or [(*router.path, "routes")]

@@ -8,8 +8,8 @@ at the top, as the reference's files have it. The two must then name the same en
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path as FilesystemPath
 from typing import Any
 
@@ -17,7 +17,7 @@ from edge.config import validate
 from edge.config.load import Loaded, lacks_sni
 from edge.config.model import Cluster as Model
 from edge.config.model import split_address
-from edge.config.problems import ConfigRejected, Path, Problem
+from edge.config.problems import Path, Problem
 from edge.filters import load_balancer
 from edge.tls import TlsUnusable, UpstreamContext, UpstreamFiles
 from edge.wire.balance import KeyFrom, strategy_of
@@ -51,43 +51,53 @@ class Live:
             self.context.now = self.renewed
 
 
-def build_clusters(loaded: Loaded, previous: Mapping[str, Live], idle: int) -> dict[str, Live]:
-    """name -> live cluster; one whose configuration did not change is the previous one, with its connections.
+@dataclass(slots=True)
+class Found:
+    """live: by name. unusable: names of clusters that are in the file and cannot be live; None when one has
+    no name that can be told. problems: of all of them."""
 
-    Raises ConfigRejected with every problem; then nothing was changed.
-    """
-    problems: list[Problem] = []
-    live: dict[str, Live] = {}
+    live: dict[str, Live] = field(default_factory=dict)
+    unusable: set[str] | None = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+    def lacks(self, names: Iterable[str] | None) -> None:
+        self.unusable = None if names is None or self.unusable is None else self.unusable.union(names)
+
+
+def find_clusters(loaded: Loaded, previous: Mapping[str, Live], idle: int) -> Found:
+    """Each one live; where its configuration did not change it is the previous one, with its connections."""
+    found = Found()
+    found.lacks(loaded.names_left_out("clusters"))
     sessions = _knows_sessions(loaded)
-    for path, model in _models(loaded, problems):
+    for path, model in _models(loaded, found):
         if model.load_balancer_strategy.key == "session" and not sessions:
             at = (*path, "load_balancer_strategy")
-            problems.append(loaded.document.problem(at, "key: session needs a grid_route with affinity"))
+            found.problems.append(
+                loaded.document.problem(at, "key: session needs a grid_route with affinity")
+            )
         try:
-            live[model.name] = _live(model, previous.get(model.name), idle)
+            found.live[model.name] = _live(model, previous.get(model.name), idle)
         except TlsUnusable as unusable:
-            problems.append(loaded.document.problem((*path, "tls"), str(unusable)))
-    if problems:
-        raise ConfigRejected(problems)
-    return live
+            found.problems.append(loaded.document.problem((*path, "tls"), str(unusable)))
+            found.lacks((model.name,))
+    return found
 
 
-def _models(loaded: Loaded, problems: list[Problem]) -> Iterator[tuple[Path, Model]]:
+def _models(loaded: Loaded, result: Found) -> Iterator[tuple[Path, Model]]:
     """Every cluster once, with its place; what stands twice is merged or is a problem."""
     found: dict[str, tuple[Path, Model]] = {
         model.name: (("clusters", index), model) for index, model in enumerate(loaded.gateway.clusters)
     }
     document, top = loaded.document, set(found)
     for path, options in _inline(loaded):
-        try:
-            balancer = validate.validate(load_balancer.Options, options, document, loaded.surroundings, path)
-        except ConfigRejected:
-            continue  # told by the filter's own building
-        for index, model in enumerate(balancer.clusters):
+        read = validate.understand(load_balancer.Options, options, document, loaded.surroundings, path)
+        if read.left_out or read.model is None:  # told by the filter's own building
+            result.lacks(_named(options))
+        for index, model in enumerate(read.model.clusters if read.model else ()):
             at = (*path, "clusters", index)
             if lacks_sni(model) and not loaded.gateway.insecure_options.allow_tls_without_sni:
-                problems.append(
-                    document.problem((*at, "tls"), "sni is required while certificates are verified")
+                result.problems.append(
+                    read.document.problem((*at, "tls"), "sni is required while certificates are verified")
                 )
             if model.name not in found:
                 found[model.name] = at, model
@@ -96,10 +106,18 @@ def _models(loaded: Loaded, problems: list[Problem]) -> Iterator[tuple[Path, Mod
             merged = _merged(known, model) if model.name in top else known
             if merged is None or (model.name not in top and model != known):
                 where = "at the top of the file" if model.name in top else "in another load_balancer"
-                problems.append(document.problem(at, f"{model.name} has other endpoints or settings {where}"))
+                why = f"{model.name} has other endpoints or settings {where}"
+                result.problems.append(read.document.problem(at, why))
             else:
                 found[model.name] = found[model.name][0], merged
     yield from found.values()
+
+
+def _named(options: Mapping[str, Any]) -> set[str] | None:
+    """The names of the clusters in a load_balancer that is not sound; None when one cannot be told."""
+    listed = options.get("clusters")
+    names = [item.get("name") if isinstance(item, dict) else None for item in listed or ()]
+    return None if None in names else {str(name) for name in names}
 
 
 def _inline(loaded: Loaded) -> Iterator[tuple[Path, dict[str, Any]]]:

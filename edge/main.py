@@ -25,7 +25,7 @@ from edge import status_metrics
 from edge.build import build
 from edge.built import Built, Outside
 from edge.chain import Chain
-from edge.config.load import load
+from edge.config.load import look
 from edge.config.problems import ConfigRejected
 from edge.dump import dump
 from edge.metrics import EdgeMetrics
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sink = Sink(sys.stdout.buffer, metrics.access_dropped)
     outside = Outside(time.monotonic, time.time, ids(secrets.token_hex(8)), sink, metrics=metrics)
     try:
-        built = build(load(given.config, os.environ), outside)
+        built = build(look(given.config, os.environ), outside)
     except ConfigRejected as rejected:
         sys.stderr.write("".join(f"praxis-edge: {problem}\n" for problem in rejected.problems))
         return 1
@@ -113,7 +113,7 @@ async def _run(file: Path, built: Built, outside: Outside, sink: Sink) -> OSErro
         apply = taking_over(server, readiness, built.status_tls)
         reloader = Reloader(
             built,
-            lambda before: build(load(file, os.environ), outside, before),
+            lambda before: build(look(file, os.environ), outside, before),
             apply,
             outside.metrics.reloads,
             time.time,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from edge.chain import Step
+from edge.chain import Step, Traits
 
 ClientCertMode = Literal["none", "request", "require"]
 
@@ -21,6 +21,17 @@ class Problem:
 
     at: int
     why: str
+
+
+class Gap:
+    """Stands where a filter could not be built. traits: what its class says; what nobody knows is not held
+    against the others."""
+
+    def __init__(self, kind: object = None) -> None:
+        traits = getattr(kind, "traits", None)
+        self.is_known = isinstance(traits, Traits)
+        self.traits: Traits = traits if isinstance(traits, Traits) else Traits()
+        self.phase = 0 if kind is None or hasattr(kind, "on_head") else 1
 
 
 def check_order(steps: Sequence[Step], client_cert_mode: ClientCertMode = "none") -> tuple[Problem, ...]:
@@ -36,8 +47,12 @@ def check_order(steps: Sequence[Step], client_cert_mode: ClientCertMode = "none"
 def _reads_what_is_written_later(steps: Sequence[Step]) -> Iterator[Problem]:
     """A fact must be written before it is read: by an earlier step, and not in a later phase."""
     for at, step in enumerate(steps):
+        if any(map(_is_unknown, steps[:at])):
+            return
         for fact in sorted(step.filter.traits.reads):
             writers = [i for i, other in enumerate(steps) if fact in other.filter.traits.writes]
+            if not writers and any(map(_is_unknown, steps)):
+                continue
             if not any(i < at for i in writers):
                 where = (
                     f"{steps[writers[0]].name} stands after it"
@@ -101,6 +116,8 @@ def _unguarded(steps: Sequence[Step]) -> Iterator[Problem]:
         if guard is None:
             continue
         opening = steps[0]
+        if _is_unknown(opening):
+            continue
         if opening.name != guard or opening.applies is not None or opening.open_on_error:
             yield Problem(
                 at, f"{step.name} needs {guard} as the chain's first filter, unconditional, failing closed"
@@ -113,8 +130,14 @@ def _certificates(steps: Sequence[Step], mode: ClientCertMode) -> Iterator[Probl
             yield Problem(at, f"{step.name} needs listeners with client_cert_mode: require")
 
 
+def _is_unknown(step: Step) -> bool:
+    return isinstance(step.filter, Gap) and not step.filter.is_known
+
+
 def _phase(step: Step) -> int:
     """0 when it acts in the head phase, 1 when only later."""
+    if isinstance(step.filter, Gap):
+        return step.filter.phase
     return 0 if hasattr(step.filter, "on_head") else 1
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from edge.config.paths import normalise
-from edge.config.strict import Strict
+from edge.config.strict import Strict, rule
 
 Test = Callable[[bytes, bytes, Mapping[bytes, bytes]], bool]
 """(method, path as sent, fields) -> whether it holds."""
@@ -30,11 +30,10 @@ class Match(Strict):
             raise ValueError("must begin with '/' and be normalised: no '//', '.', '..', ';' or '%'")
         return path
 
-    @model_validator(mode="after")
-    def _something(self) -> Match:
+    @rule
+    def _something(self) -> None:
         if not self.model_fields_set:
             raise ValueError("needs at least one of path, path_prefix, methods, headers")
-        return self
 
 
 class Condition(Strict):
@@ -43,11 +42,10 @@ class Condition(Strict):
     when: Match | None = None
     unless: Match | None = None
 
-    @model_validator(mode="after")
-    def _one(self) -> Condition:
+    @rule
+    def _one(self) -> None:
         if (self.when is None) == (self.unless is None):
             raise ValueError("needs exactly one of when, unless")
-        return self
 
 
 class ReplyMatch(Strict):
@@ -63,11 +61,10 @@ class ReplyCondition(Strict):
     when: ReplyMatch | None = None
     unless: ReplyMatch | None = None
 
-    @model_validator(mode="after")
-    def _one(self) -> ReplyCondition:
+    @rule
+    def _one(self) -> None:
         if (self.when is None) == (self.unless is None):
             raise ValueError("needs exactly one of when, unless")
-        return self
 
 
 def compile_request(conditions: Sequence[Condition]) -> Test | None:

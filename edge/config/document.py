@@ -35,16 +35,30 @@ for _kind, _pattern, _first in (
 
 @dataclass(slots=True)
 class Document:
-    """value: of the whole file. places: path -> (line, column) from 1, of each key and item."""
+    """value: of the whole file. places: path -> (line, column) from 1, of each key and item. problems: keys
+    that stand twice (the first counts) and what cannot be read (None stands for it).
+
+    origins: what is left of *value* without its faulty parts has other paths; those that differ -> the
+    file's own."""
 
     file: str
     text: str = ""
     value: object = None
     places: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    origins: dict[Path, Path] = field(default_factory=dict)
+
+    def origin(self, path: Path) -> Path:
+        """The file's own path of *path*."""
+        for end in range(len(path), 0, -1):
+            found = self.origins.get(path[:end])
+            if found is not None:
+                return (*found, *path[end:])
+        return path
 
     def problem(self, path: Path, why: str) -> Problem:
         """*why*, at the nearest place that is known for *path*."""
-        near = path
+        near = path = self.origin(path)
         while near and near not in self.places:
             near = near[:-1]
         line, column = self.places.get(near, (0, 0))
@@ -52,7 +66,7 @@ class Document:
 
 
 def read(file: str, text: str) -> Document:
-    """Raises ConfigRejected: not YAML, too large, or keys that stand twice."""
+    """Raises ConfigRejected: not YAML, too large or nested too deeply."""
     document = Document(file, text)
     if len(text.encode(errors="replace")) > _MAX_BYTES:
         raise ConfigRejected([Problem(file, 0, 0, "", f"larger than {_MAX_BYTES} bytes")])
@@ -62,8 +76,6 @@ def read(file: str, text: str) -> Document:
         document.value = reader.value(node, ())
     except RecursionError:
         raise ConfigRejected([Problem(file, 0, 0, "", "nested too deeply")]) from None
-    if reader.problems:
-        raise ConfigRejected(reader.problems)
     return document
 
 
@@ -86,7 +98,6 @@ def _compose(file: str, text: str) -> yaml.Node:
 class _Reader:
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.problems: list[Problem] = []
         self._constructor = _Loader("")
         self._left = _MAX_VALUES
 
@@ -127,4 +138,6 @@ class _Reader:
 
     def _problem(self, node: yaml.Node, path: Path, why: str) -> None:
         mark = node.start_mark
-        self.problems.append(Problem(self.document.file, mark.line + 1, mark.column + 1, shown(path), why))
+        self.document.problems.append(
+            Problem(self.document.file, mark.line + 1, mark.column + 1, shown(path), why)
+        )

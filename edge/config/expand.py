@@ -20,10 +20,12 @@ _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """environ: what `${NAME}` reads. folder: what relative paths are relative to."""
+    """environ: what `${NAME}` reads. folder: what relative paths are relative to. lenient: see
+    `edge.config.strict.rule`."""
 
     environ: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
+    lenient: bool = False
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from edge.config.conditions import Condition, ReplyCondition
 from edge.config.expand import Address, FilePath
-from edge.config.strict import Strict
+from edge.config.strict import Strict, rule
 
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[A-Za-z0-9._-]+$")]
 Millis = Annotated[int, Field(ge=1, le=3_600_000)]
@@ -51,8 +51,8 @@ class ListenerTls(Strict):
     min_version: Literal["tls12", "tls13"] = "tls12"
     hot_reload: bool = True
 
-    @model_validator(mode="after")
-    def _sound(self) -> ListenerTls:
+    @rule
+    def _sound(self) -> None:
         if self.client_cert_mode != "none" and self.client_ca is None:
             raise ValueError(f"client_cert_mode {self.client_cert_mode} needs client_ca")
         if len(self.certificates) > 1:
@@ -60,7 +60,6 @@ class ListenerTls(Strict):
                 raise ValueError("with several certificates, each needs server_names or default: true")
             if sum(c.default for c in self.certificates) > 1:
                 raise ValueError("only one certificate can be the default")
-        return self
 
 
 class Listener(Strict):
@@ -155,11 +154,10 @@ class HealthCheck(Strict):
     passive_healthy_threshold: Annotated[int, Field(ge=1)] | None = None
     panic_threshold_percent: Annotated[int, Field(ge=0, le=99)] = 0
 
-    @model_validator(mode="after")
-    def _fits(self) -> HealthCheck:
+    @rule
+    def _fits(self) -> None:
         if self.timeout_ms >= self.interval_ms:
             raise ValueError("timeout_ms must be shorter than interval_ms")
-        return self
 
 
 class Strategy(Strict):
@@ -182,8 +180,8 @@ class Strategy(Strict):
             return {"name": "consistent_hash", **options}
         return given
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Strategy:
+    @rule
+    def _agrees(self) -> None:
         if self.name != "consistent_hash" and (self.header is not None or self.key is not None):
             raise ValueError(f"{self.name} hashes nothing: header and key go with consistent_hash")
         if self.key == "header" and self.header is None:
@@ -192,7 +190,6 @@ class Strategy(Strict):
             raise ValueError(f"key: {self.key} and header contradict each other")
         if self.header is not None and self.header.lower() in _NEVER_SEEN:
             raise ValueError(f"the field {self.header} cannot be hashed: it ends at the gateway")
-        return self
 
     @property
     def hashes(self) -> Hashed:
@@ -226,14 +223,13 @@ class Cluster(Strict):
             raise ValueError("an endpoint stands twice")
         return endpoints
 
-    @model_validator(mode="after")
-    def _supported(self) -> Cluster:
+    @rule
+    def _supported(self) -> None:
         if self.load_balancer_strategy.name == "consistent_hash" and len(self.endpoints) > _MAX_HASHED:
             raise ValueError(f"consistent_hash takes at most {_MAX_HASHED} endpoints")
         total, one = self.total_connection_timeout_ms, self.connection_timeout_ms
         if total is not None and one is not None and total < one:
             raise ValueError("total_connection_timeout_ms must be at least connection_timeout_ms")
-        return self
 
 
 class StatusEndpoint(Strict):

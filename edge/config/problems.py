@@ -40,7 +40,12 @@ def shown(path: Path) -> str:
     return text
 
 
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant; None when none is close."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean 'x'?)`, or nothing when no known word is close."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    close = nearest(word, known)
+    return f" (did you mean {close!r}?)" if close is not None else ""

@@ -3,11 +3,12 @@ alone."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from edge.clusters import Live, build_clusters
+from edge.clusters import Live, find_clusters
 from edge.config.load import Loaded, load
 from edge.config.problems import ConfigRejected
 from edge.wire.balance import KeyFrom
@@ -28,8 +29,15 @@ def loaded(folder: Path, more: str = "") -> Loaded:
     return load(write(folder, TEXT.format(more=more)), {})
 
 
+def found_clusters(loaded: Loaded, previous: Mapping[str, Live], idle: int) -> dict[str, Live]:
+    found = find_clusters(loaded, previous, idle)
+    if found.problems:
+        raise ConfigRejected(found.problems)
+    return found.live
+
+
 def live(folder: Path, more: str = "", previous: dict[str, Live] | None = None) -> Live:
-    return build_clusters(loaded(folder, more), previous or {}, 64)["east"]
+    return found_clusters(loaded(folder, more), previous or {}, 64)["east"]
 
 
 def test_times_and_bounds(tmp_path: Path) -> None:
@@ -109,14 +117,14 @@ def test_sessions_are_hashed_where_a_filter_finds_them_out(
     read = load(write(tmp_path, text), {})
     if refused:
         with pytest.raises(ConfigRejected, match="needs a grid_route with affinity"):
-            build_clusters(read, {}, 64)
+            found_clusters(read, {}, 64)
     else:
-        assert build_clusters(read, {}, 64)["east"].cluster.key_from == KeyFrom("session")
+        assert found_clusters(read, {}, 64)["east"].cluster.key_from == KeyFrom("session")
 
 
 def test_another_weight_is_another_cluster(tmp_path: Path) -> None:
     first = live(tmp_path)
     text = TEXT.format(more="").replace('"[::1]:8"', '"[::1]:8", weight: 2')
-    changed = build_clusters(load(write(tmp_path, text), {}), {"east": first}, 64)["east"]
+    changed = found_clusters(load(write(tmp_path, text), {}), {"east": first}, 64)["east"]
     assert [endpoint.weight for endpoint in changed.cluster.endpoints] == [1, 2]
     assert changed.cluster is not first.cluster

@@ -15,7 +15,7 @@ from pathlib import Path
 from edge import admin, status_metrics
 from edge.build import build
 from edge.built import Built, Outside
-from edge.config.load import load
+from edge.config.load import look
 from edge.main import overlay_files, taking_over
 from edge.overlay import follow_all, heard
 from edge.readiness import Readiness
@@ -64,7 +64,7 @@ def outside(lines: list[bytes]) -> Outside:
 
 def built(file: Path, environ: Mapping[str, str] | None = None) -> Built:
     """What `-t` checks. Raises ConfigRejected."""
-    return build(load(file, environ or {}), outside([]))
+    return build(look(file, environ or {}), outside([]))
 
 
 @asynccontextmanager
@@ -74,14 +74,14 @@ async def edge(folder: Path, text: str | None, *, follow: bool = False) -> Async
     file = folder / "praxis.yaml" if text is None else write(folder, text)
     lines: list[bytes] = []
     everything = outside(lines)
-    first = build(load(file, {}), everything)
+    first = build(look(file, {}), everything)
     async with Engine() as engine, AsyncExitStack() as stack:
         server = Server(engine, everything)
         readiness = Readiness(server, time.time, material(first))
         status_metrics.show(everything.metrics, readiness)
         reloader = Reloader(
             first,
-            lambda before: build(load(file, {}), everything, before),
+            lambda before: build(look(file, {}), everything, before),
             taking_over(server, readiness, first.status_tls),
             everything.metrics.reloads,
             time.time,

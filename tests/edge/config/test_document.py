@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from edge.config import document
-from edge.config.problems import ConfigRejected
+from edge.config.problems import ConfigRejected, Problem
 
 
 @pytest.mark.parametrize(
@@ -51,9 +53,11 @@ def test_what_cannot_be_read(text: str, said: str) -> None:
     if not said:
         assert document.read("f.yaml", text).value == {"a": {}}
         return
-    with pytest.raises(ConfigRejected) as rejected:
-        document.read("f.yaml", text)
-    assert said in str(rejected.value)
+    try:
+        problems: Iterable[Problem] = document.read("f.yaml", text).problems
+    except ConfigRejected as rejected:
+        problems = rejected.problems
+    assert said in "\n".join(map(str, problems))
 
 
 def test_aliases_cannot_blow_up() -> None:

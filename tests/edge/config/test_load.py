@@ -81,6 +81,7 @@ shutdown_timeout_secs: soon
         "f.yaml:2:1: listenrs: unknown key (did you mean 'listeners'?)",
         "f.yaml:4:5: listeners[0].address: is required",
         "f.yaml:5:5: listeners[0].adress: unknown key (did you mean 'address'?)",
+        "f.yaml:6:21: listeners[0].filter_chains[0]: no chain 'main'",
         "f.yaml:8:22: listeners[0].tls.certificates[0].key_path: is required",
         (
             "f.yaml:9:7: listeners[0].tls.client_cert_mode: 'requre' is not 'none', 'request' or 'require' "
