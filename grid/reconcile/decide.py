@@ -87,7 +87,7 @@ def _site_actions(
         state = (
             site,
             standings[name],
-            Said(world.members.get(key), world.certificates.get(key, b""), offers),
+            Said(world.members.get(key), world.settled, world.certificates.get(key, b""), offers),
         )
         before = memory.calm.get(name)
         if before is None or before[0] is not site or before[1:] != state[1:]:

@@ -48,7 +48,7 @@ def standing(site: GridSite, world: World) -> Standing:
     """What *site* is, in *world*."""
     before = site.status.phase if site.status else "Pending"
     member = world.members.get((site.spec.grid_network_ref, site.metadata.name))
-    if member is not None and member.state is Membership.LEFT:
+    if _has_left(site, member, world):
         return Standing("Left", "Left", "it left the grid")
     if site.metadata.name == world.site:
         return _own(before, world.identity)
@@ -56,6 +56,15 @@ def standing(site: GridSite, world: World) -> Standing:
     if unproved is not None:
         return unproved
     return _probed(before, world.reached.get(site.metadata.name), member)
+
+
+def _has_left(site: GridSite, member: Member | None, world: World) -> bool:
+    """A goodbye stands until the site is a member again, also for an operator that did not hear it. Without a
+    mesh, nobody could come back."""
+    if member is not None:
+        return member.state is Membership.LEFT
+    left = site.status is not None and site.status.phase == "Left"
+    return left and world.has_mesh(site.spec.grid_network_ref) and site.metadata.name != world.site
 
 
 def _own(before: str, identity: Identified | None) -> Standing:

@@ -32,23 +32,23 @@ _MESH_TYPES = frozenset({"MeshRunning", "SiteNameUnique"})
 class Said:
     """What a site's status says beside its standing.
 
-    member: its place in the mesh, None outside it. certificate: PEM as it announced it, empty if it did not.
+    member: its place in the mesh, None outside it. heard: whether the mesh has been heard; before that, what
+    was said of its place stands. certificate: PEM as it announced it, empty if it did not.
     offers: whether any provider of models is known there; None while that is not known, and what was stays.
     """
 
     member: Member | None = None
+    heard: bool = True
     certificate: bytes = b""
     offers: bool | None = None
 
 
 def site_status(site: GridSite, standing: Standing, said: Said, now: float) -> Iterator[WriteStatus | Emit]:
     """The site's status, and an event when its phase or reason is new."""
-    before, member = site.status or SiteStatus(), said.member
+    before = site.status or SiteStatus()
     pem = said.certificate.decode("ascii", "replace") or before.public_cert_pem
     facts = [Fact("Ready", standing.verified, standing.reason, standing.message)]
-    if member is not None:
-        alive = member.state in {Membership.ALIVE, Membership.SUSPECT}
-        facts.append(Fact("MemberAlive", alive, member.state.capitalize()))
+    facts += _membership(standing, said, before)
     offers = before.capabilities.inference if said.offers is None else said.offers
     told = (before.phase, before.public_cert_pem, before.capabilities.inference)
     if told == (standing.phase, pem, offers) and hold(facts, before.conditions, site.metadata.generation):
@@ -73,6 +73,16 @@ def site_status(site: GridSite, standing: Standing, said: Said, now: float) -> I
         yield _event(
             site, "GridSite", standing.reason, standing.message or note, warning=not standing.verified
         )
+
+
+def _membership(standing: Standing, said: Said, before: SiteStatus) -> Iterator[Fact]:
+    """Its place in the mesh. A run that begins keeps what the one before it said, until it has heard others;
+    of who has left, that is never undone by silence."""
+    if said.member is not None:
+        alive = said.member.state in {Membership.ALIVE, Membership.SUSPECT}
+        yield Fact("MemberAlive", alive, said.member.state.capitalize())
+    elif not said.heard or standing.phase == "Left":
+        yield from (_kept(each) for each in before.conditions if each.type == "MemberAlive")
 
 
 def provider_status(

@@ -203,3 +203,9 @@ class World:
     certificates: Mapping[tuple[str, str], bytes] = field(default_factory=dict)
     started_at: float = 0.0
     settled: bool = True
+
+    def has_mesh(self, network: str) -> bool:
+        """Whether *network* wants a mesh; whether one runs, its standing says."""
+        return any(
+            each.metadata.name == network and each.spec.tls.swim_key_ref is not None for each in self.networks
+        )

@@ -226,6 +226,7 @@ class SwimNode:
         if self._round_at is None:
             self._round_at = now + self._tuning.probe_interval_s * self._chance.random()
             self._upkeep.start(now)
+            self.view.young_until = now + self._tuning.tombstone_ttl_s
             self.view.become(self.view.me.address, self.view.me.incarnation, now)
         elif self.wake_at is not None and now - self.wake_at > self._tuning.probe_interval_s:
             self._slept(now - self.wake_at, now)

@@ -101,11 +101,13 @@ class Upkeep:
             self.exchange(message.sender.address, now)
 
     def meet(self, message: Message, now: float) -> None:
-        """Somebody answers who was called: all it holds, unless that is what this node holds already."""
+        """Somebody answers who was called: all it holds, unless that is what this node holds already. The
+        first time all the same, since who is gone is in no digest."""
         if message.digest == self._view.digest:
             self._view.agreed_at = now
-        else:
-            self.exchange(message.sender.address, now)
+            if self._view.counts["merged"]:
+                return
+        self.exchange(message.sender.address, now)
 
     def exchange(self, address: str, now: float) -> None:
         """At most once in a while with the same address."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import inf
 from zlib import crc32
 
 from grid.swim.broadcast import Budget, Outbox
@@ -46,7 +47,8 @@ that is dead can do it once, with a claim that was on its way, and never again."
 class View:
     """me: this node's own claim. suspects: site -> deadline. out: outputs since they were last taken.
     changed_at: when anything was news. agreed_at: when a probed member held the same as this node; None
-    before. revisions: this node's last in each lane. counts: what happened so far, by name.
+    before. revisions: this node's last in each lane. counts: what happened so far, by name. young_until: a
+    node this young has forgotten nobody yet, so that one it never heard of, and who is gone, is news to it.
     """
 
     def __init__(self, me: Claim, chance: Chance, tuning: Tuning, revisions: Mapping[Lane, int]) -> None:
@@ -62,6 +64,7 @@ class View:
         self.agreed_at: float | None = None
         self.budget = Budget(1)
         self.revisions = dict(revisions)
+        self.young_until = inf
         self._bids: dict[int, tuple[int, int]] = {}
         self._silent_until = 0.0
         self.me = me
@@ -104,6 +107,8 @@ class View:
         if member is None:
             if not claim.state.is_gone:
                 self._enter(claim, now)
+            elif now < self.young_until and not self.table.is_full:
+                self._entomb(claim, now)
         elif member.claim is not claim and claim.beats(member.claim):
             self._replace(member.claim, claim, now)
 
@@ -154,6 +159,13 @@ class View:
         self.notify(MemberUp(claim.site, claim.address))
         if claim.state is State.SUSPECT:
             self.notify(MemberSuspect(claim.site))
+        self._settle(claim, is_new=True, now=now)
+
+    def _entomb(self, claim: Claim, now: float) -> None:
+        """One of whom nothing was heard while it lived: a run that ended before this one began may have told
+        people of it. An older node does not listen, or two would remind each other of the gone for ever."""
+        self.table.put(claim, encode_claim(claim), now)
+        self.notify(MemberDown(claim.site) if claim.state is State.DEAD else MemberLeft(claim.site))
         self._settle(claim, is_new=True, now=now)
 
     def _replace(self, old: Claim, new: Claim, now: float) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grid.crd.network import read_network
 from grid.crd.site import GridSite, read_site
 from grid.reconcile.sites import MOVES, Standing, standing
 from grid.reconcile.world import UNREACHED, Identified, Member, Membership, Reach, Trust, World
 from grid.scoring.health import Health, Phase
-from tests.kit.resources import site
+from tests.kit.resources import network, site
 
 PINS = {"canonicalFingerprints": ["ab" * 32]}
 ENDPOINT = {"address": "east:8443", "tls": {"serverName": "east.grid.internal"}}
@@ -39,6 +40,12 @@ def world(found: Reach | None = None, member: Membership | None = None) -> World
         reached={} if found is None else {"east": found},
         members={} if member is None else {("production", "east"): Member(member, 0.0)},
     )
+
+
+def meshed(seen: World) -> World:
+    """In a network with a mesh."""
+    key = {"tls": {"swimKeyRef": {"namespace": "grid-system", "name": "grid-swim-key"}}}
+    return dataclasses.replace(seen, networks=(read_network(network("production", **key)),))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +161,27 @@ def world(found: Reach | None = None, member: Membership | None = None) -> World
             "Left",
             id="it said goodbye",
         ),
-        pytest.param(east("Left"), world(reach(Trust.VERIFIED)), "Active", "TlsVerified", id="it came again"),
+        pytest.param(
+            east("Left"),
+            world(reach(Trust.VERIFIED), Membership.ALIVE),
+            "Active",
+            "TlsVerified",
+            id="it came again",
+        ),
+        pytest.param(
+            east("Left"),
+            meshed(world(reach(Trust.VERIFIED))),
+            "Left",
+            "Left",
+            id="it said goodbye to the operator before this one",
+        ),
+        pytest.param(
+            east("Left"),
+            world(reach(Trust.VERIFIED)),
+            "Active",
+            "TlsVerified",
+            id="it said goodbye in a mesh that is no more",
+        ),
         pytest.param(
             east(role="edge", gatewayEndpoint=None),
             world(reach(Trust.VERIFIED)),

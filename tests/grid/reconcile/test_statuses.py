@@ -50,6 +50,29 @@ def test_a_member_is_a_condition() -> None:
     assert conditions == {"Ready": ("True", "TlsVerified"), "MemberAlive": ("True", "Suspect")}
 
 
+ALIVE = {
+    "type": "MemberAlive",
+    "status": "True",
+    "reason": "Alive",
+    "lastTransitionTime": "2026-07-25T12:00:00Z",
+}
+
+
+@pytest.mark.parametrize(
+    ("standing", "heard", "kept"),
+    [
+        pytest.param(ACTIVE, False, True, id="before the mesh has been heard"),
+        pytest.param(ACTIVE, True, False, id="once nobody there knows it"),
+        pytest.param(Standing("Left", "Left"), True, True, id="of one that left"),
+    ],
+)
+def test_what_was_said_of_a_member_stands(standing: Standing, *, heard: bool, kept: bool) -> None:
+    before = read_site(site("a", status={"phase": "Active", "reason": "x", "conditions": [ALIVE]}))
+    write = next(iter(site_status(before, standing, Said(heard=heard), NOW)))
+    assert isinstance(write, WriteStatus)
+    assert ("MemberAlive" in {each["type"] for each in write.status["conditions"]}) is kept
+
+
 def test_a_reason_that_changes_is_an_event_too() -> None:
     before = site("a", status={"phase": "Connecting", "reason": "AwaitingProbe"})
     _, event = site_status(read_site(before), Standing("Connecting", "PinMismatch"), Said(), NOW)

@@ -10,11 +10,14 @@ import pytest
 from grid.swim.codec import MAX_ADDRESS, MAX_SITE, decode_exchange
 from grid.swim.members import Claim, State
 from grid.swim.messages import (
+    Event,
     Exchange,
     Fact,
     FactHeard,
     Kind,
     Lane,
+    MemberDown,
+    MemberLeft,
     MemberSuspect,
     MemberUp,
     Message,
@@ -22,7 +25,7 @@ from grid.swim.messages import (
 )
 from grid.swim.node import SwimNode
 from grid.swim.tuning import MAX_MEMBERS, MAX_OFFER
-from tests.kit.swim_nodes import TUNING, WEST, events, message, node, woken
+from tests.kit.swim_nodes import EAST, TUNING, WEST, events, message, node, woken
 
 
 def test_a_death_from_a_push_pull_is_a_suspicion_first() -> None:
@@ -32,9 +35,32 @@ def test_a_death_from_a_push_pull_is_a_suspicion_first() -> None:
     assert events(outputs) == [MemberSuspect("west")]
 
 
+GONE = [
+    pytest.param(State.DEAD, MemberDown("west"), id="dead"),
+    pytest.param(State.LEFT, MemberLeft("west"), id="left"),
+]
+
+
+@pytest.mark.parametrize(("state", "event"), GONE)
+def test_a_young_node_learns_of_the_gone_it_never_met(state: State, event: Event) -> None:
+    subject = node()
+    outputs = subject.merge(message(Kind.EXCHANGE, claims=(WEST.as_state(state),)), 0.1)
+    assert events(outputs) == [MemberUp("east", "east:1"), event]
+    assert events(subject.receive(message(Kind.GOSSIP, claims=(WEST,)), 0.2)) == [], "an old claim"
+    assert decode_exchange(subject.offer(0.3)).claims == (EAST, WEST.as_state(state))  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("state", [State.DEAD, State.LEFT])
-def test_a_push_pull_brings_no_stranger_back_from_the_gone(state: State) -> None:
-    outputs = node().merge(message(Kind.EXCHANGE, claims=(WEST.as_state(state),)), 0.1)
+def test_a_node_old_enough_to_have_forgotten_them_does_not_learn_of_the_gone_again(state: State) -> None:
+    subject = node()
+    now = TUNING.tombstone_ttl_s + 0.1
+    outputs = subject.merge(message(Kind.EXCHANGE, claims=(WEST.as_state(state),)), now)
+    assert events(outputs) == [MemberUp("east", "east:1")]
+
+
+def test_the_gone_push_nobody_out_of_a_full_table() -> None:
+    subject = node(replace(TUNING, max_members=2))
+    outputs = subject.merge(message(Kind.EXCHANGE, claims=(WEST.as_state(State.LEFT),)), 0.1)
     assert events(outputs) == [MemberUp("east", "east:1")]
 
 
@@ -84,6 +110,15 @@ def test_changes_of_a_large_fact_are_fetched_at_once_and_together() -> None:
 def test_who_is_welcomed_asks_for_everything() -> None:
     outputs = node().receive(message(Kind.WELCOME, digest=77), 0.1)
     assert Exchange("east:1") in outputs
+
+
+def test_who_is_welcomed_for_the_first_time_asks_even_an_equal() -> None:
+    subject = node()
+    subject.receive(message(Kind.GOSSIP), 0.1)
+    equal = subject.view.digest
+    assert Exchange("east:1") in subject.receive(message(Kind.WELCOME, digest=equal), 0.2), "who is gone"
+    subject.merge(message(Kind.EXCHANGE), 0.3)
+    assert Exchange("east:1") not in subject.receive(message(Kind.WELCOME, digest=equal), 100.0)
 
 
 def test_an_offer_is_within_its_bound_whatever_is_held() -> None:

@@ -169,9 +169,12 @@ def test_a_relayed_answer_counts() -> None:
     assert ping.about not in subject.view.suspects
 
 
-def test_a_death_of_a_stranger_is_nobody() -> None:
-    outputs = node().receive(message(Kind.GOSSIP, claims=(WEST.as_state(State.DEAD),)), 0.0)
-    assert events(outputs) == [MemberUp("east", "east:1")]
+def test_a_goodbye_to_a_run_that_has_yet_to_hear_of_its_sender_is_heard() -> None:
+    subject = node()
+    assert events(subject.receive(message(Kind.GOSSIP, WEST.as_state(State.LEFT)), 0.1)) == [
+        MemberLeft("west")
+    ]
+    assert not subject.view.table.living
 
 
 def test_another_address_and_another_run_are_changes() -> None:

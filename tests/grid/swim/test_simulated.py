@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from grid.swim.members import State
 from grid.swim.messages import Lane, MemberDown, MemberLeft, MemberSuspect, MemberUp, NameTaken, Refuted
 from grid.swim.tuning import DEFAULT, detection_bound, dissemination_rounds, tuned
 from tests.kit.sim_network import Host, SimNetwork, Weather
@@ -102,6 +103,21 @@ def test_the_dead_are_forgotten_for_good() -> None:
         event for _, _, event in network.events(MemberUp) if event == MemberUp(victim.site, victim.address)
     ]
     assert len(ups) == 11, "once for each of the others"
+
+
+def test_a_node_that_restarts_hears_who_left_before_it() -> None:
+    network = grown(8)
+    leaver, late = network.up[3], network.up[5]
+    network.kill(late)
+    network.do(leaver, lambda node, now: node.leave(now))
+    network.run(30)
+    late = network.restart(late, ["site-0000:7946"], with_memory=False)
+
+    def knows() -> bool:
+        member = late.node.view.table.get(leaver.site)
+        return member is not None and member.state is State.LEFT
+
+    assert network.until(knows, 10) is not None
 
 
 @pytest.mark.parametrize("with_memory", [True, False], ids=["knowing its past", "knowing nothing"])
