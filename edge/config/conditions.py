@@ -69,7 +69,8 @@ class ReplyCondition(Strict):
 
 def compile_request(conditions: Sequence[Condition]) -> Test | None:
     """One test for all of *conditions*; None when there are none."""
-    tests = [(_test(c.when or c.unless or Match()), c.when is not None) for c in conditions]
+    given = [(c.when or c.unless, c.when is not None) for c in conditions]
+    tests = [(_test(match), wanted) for match, wanted in given if match is not None]
     if not tests:
         return None
     return lambda method, path, fields: all(test(method, path, fields) is wanted for test, wanted in tests)
@@ -88,7 +89,8 @@ def compile_reply(
         wanted = (match.headers or {}).items()
         return all(header(name.lower().encode()) == value.encode() for name, value in wanted)
 
-    tests = [(c.when or c.unless or ReplyMatch(), c.when is not None) for c in conditions]
+    given = [(c.when or c.unless, c.when is not None) for c in conditions]
+    tests = [(match, wanted) for match, wanted in given if match is not None]
     return lambda status, header: all(holds(match, status, header) is wanted for match, wanted in tests)
 
 

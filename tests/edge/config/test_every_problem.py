@@ -195,6 +195,21 @@ def test_all_of_them_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
             id="an unsafe order of a filter whose own options are wrong",
         ),
         pytest.param(
+            [
+                (
+                    "allow: [10.0.0.0/8]",
+                    "allow: [10.0.0.0/8]\n        conditions: [{}, {when: {}}]\n        alow: 1",
+                )
+            ],
+            [
+                "18:9: filter_chains[0].filters[2]: ip_acl is a security filter and must not have conditions (listener public)",
+                "20:22: filter_chains[0].filters[2].conditions[0]: needs exactly one of when, unless",
+                "20:27: filter_chains[0].filters[2].conditions[1].when: needs at least one of path, path_prefix, methods, headers",
+                "21:9: filter_chains[0].filters[2].alow: unknown key (did you mean 'allow'?)",
+            ],
+            id="conditions that say nothing",
+        ),
+        pytest.param(
             [("threads: 1, ", "threads: 1, threads: 1, threds: 1, ")],
             [
                 "36:23: runtime.threads: stands twice, first on line 36",
