@@ -11,7 +11,7 @@ from collections import defaultdict
 
 from edge.routing.accept import Outcome as Reload
 from edge.routing.bindings import Outcome as Binding
-from edge.routing.select import Reason
+from edge.routing.decision import Reason
 from edge.wire.faults import Cause
 from grid.contract.reasons import RejectReason
 from grid.telemetry.metrics import Label, Metrics, Reading

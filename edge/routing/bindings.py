@@ -13,9 +13,9 @@ Times are seconds of one clock that does not go back.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from edge.routing.creations import Creations, Rate
 
@@ -31,6 +31,9 @@ class Outcome(StrEnum):
     LIMITED = "rate_limited"
 
 
+_REUSED: Final = Outcome.REUSED
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """ttl_s: since a binding was last used. max_entries: about 300 bytes each. rate: of new bindings, for
@@ -42,9 +45,10 @@ class Limits:
 
 
 @dataclass(slots=True)
-class _Row:
-    """stable_id: the candidate. used_at: last."""
+class Binding:
+    """key: what it is kept by. stable_id: the candidate. used_at: last."""
 
+    key: bytes
     stable_id: str
     used_at: float
 
@@ -53,38 +57,41 @@ class _Row:
 class Bindings:
     """Keys to candidates, the least recently used first."""
 
-    _rows: OrderedDict[bytes, _Row] = field(default_factory=OrderedDict)
+    _rows: OrderedDict[bytes, Binding] = field(default_factory=OrderedDict)
     _creations: Creations = field(default_factory=Creations)
 
     def __len__(self) -> int:
         """How many are kept, expired ones that nobody asked for included."""
         return len(self._rows)
 
-    def bound_to(self, keys: Sequence[bytes], limits: Limits, now: float) -> str | None:
-        """stable_id of the candidate a session is bound to, None without a binding. Changes nothing.
+    def find(self, key: bytes, limits: Limits, now: float) -> Binding | None:
+        """The session's binding, None when it has none or it has expired. Changes nothing."""
+        row = self._rows.get(key)
+        return None if row is None or now - row.used_at >= limits.ttl_s else row
 
-        keys: the session's under each secret, the current one's first.
-        """
-        found = self._find(keys, limits, now)
-        return None if found is None else self._rows[found].stable_id
+    def renew(self, found: Binding, key: bytes, stable_id: str, now: float) -> Outcome:
+        """Use a binding that was found, for the candidate that was chosen; one found under an older secret
+        is moved under *key*, the session's under the current one."""
+        if found.key != key:
+            del self._rows[found.key]
+            found.key = key
+            self._rows[key] = found
+        self._rows.move_to_end(key)
+        found.used_at = now
+        if found.stable_id == stable_id:
+            return _REUSED
+        found.stable_id = stable_id
+        return Outcome.REBOUND
 
-    def hold(
-        self, keys: Sequence[bytes], stable_id: str, tenant_tag: bytes, limits: Limits, now: float
-    ) -> Outcome:
-        """Bind a session to the candidate that was chosen for it, or say why it is not bound.
-
-        A binding found under an older secret is moved under the current one. keys: as for `bound_to`.
-        """
-        found = self._find(keys, limits, now)
-        if found is None:
-            return self._create(keys[0], stable_id, tenant_tag, limits, now)
-        row = self._rows[found]
-        outcome = Outcome.REUSED if row.stable_id == stable_id else Outcome.REBOUND
-        row.stable_id, row.used_at = stable_id, now
-        if found != keys[0]:
-            self._rows[keys[0]] = self._rows.pop(found)
-        self._rows.move_to_end(keys[0])
-        return outcome
+    def create(self, key: bytes, stable_id: str, tenant_tag: bytes, limits: Limits, now: float) -> Outcome:
+        """Bind a session without a binding to the candidate chosen for it, or say why it is not bound."""
+        self.sweep(limits, now)
+        if len(self._rows) >= limits.max_entries:
+            return Outcome.FULL
+        if not self._creations.may_create(tenant_tag, limits.rate, now):
+            return Outcome.LIMITED
+        self._rows[key] = Binding(key, stable_id, now)
+        return Outcome.CREATED
 
     def sweep(self, limits: Limits, now: float) -> int:
         """Drop what has expired; how many that were."""
@@ -95,19 +102,3 @@ class Bindings:
                 break
             self._rows.popitem(last=False)
         return before - len(self._rows)
-
-    def _find(self, keys: Sequence[bytes], limits: Limits, now: float) -> bytes | None:
-        for key in keys:
-            row = self._rows.get(key)
-            if row is not None and now - row.used_at < limits.ttl_s:
-                return key
-        return None
-
-    def _create(self, key: bytes, stable_id: str, tenant_tag: bytes, limits: Limits, now: float) -> Outcome:
-        self.sweep(limits, now)
-        if len(self._rows) >= limits.max_entries:
-            return Outcome.FULL
-        if not self._creations.may_create(tenant_tag, limits.rate, now):
-            return Outcome.LIMITED
-        self._rows[key] = _Row(stable_id, now)
-        return Outcome.CREATED

@@ -2,7 +2,8 @@
 
 Some depend on the request (`resident`, `untried`), the others on the snapshot alone; `Choices` is what the
 latter leave of a set of candidates. A snapshot holds it ready for each of its routes, since most requests are
-narrowed no further. A gate that lets everybody pass gives back the very tuple it was given.
+narrowed no further, and with it the decisions that follow from it alone. A gate that lets everybody pass
+gives back the very tuple it was given.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from edge.routing.affinity import lp
+from edge.routing.decision import Decision, Reason
 from grid.contract.overlay import Admission, Candidate
 
 Candidates = tuple[Candidate, ...]
@@ -18,12 +20,14 @@ Candidates = tuple[Candidate, ...]
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """existing: by stable_id, those that honour their bindings. equals: among whom a new request is placed,
-    Grid's first first; empty when nobody is open. frames: what affinity hashes of each of them."""
+    """held: stable_id -> the decision for a session bound to it, of those that honour their bindings. equals:
+    among whom a new request is placed, Grid's first first; empty when nobody is open. frames: what affinity
+    hashes of each of them. first: the decision for Grid's first; None when nobody is open."""
 
-    existing: Mapping[str, Candidate]
+    held: Mapping[str, Decision]
     equals: Candidates
     frames: tuple[bytes, ...]
+    first: Decision | None
 
 
 def choices(candidates: Candidates, *, tiered: bool) -> Choices:
@@ -31,9 +35,10 @@ def choices(candidates: Candidates, *, tiered: bool) -> Choices:
     new = fresh_first(open_to_new(candidates))
     equals = best_tier(new) if tiered else new[:1]
     return Choices(
-        {candidate.stable_id: candidate for candidate in open_to_existing(candidates)},
+        {each.stable_id: Decision(each, Reason.BOUND, 1) for each in open_to_existing(candidates)},
         equals,
         tuple(lp(candidate.stable_id.encode()) for candidate in equals),
+        Decision(equals[0], Reason.RANK, len(equals)) if equals else None,
     )
 
 

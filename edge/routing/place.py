@@ -7,13 +7,18 @@ after a failed attempt, with that candidate among `tried`, it gives the next one
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from edge.routing.affinity import Secret, session_key, tenant_tag
-from edge.routing.bindings import Bindings, Limits, Outcome
-from edge.routing.select import ANYWHERE, Asked, Decision, Policy, select
+from edge.routing.bindings import Binding, Bindings, Limits, Outcome
+from edge.routing.decision import Decision, Reason
+from edge.routing.select import ANYWHERE, Asked, Policy, select
 from edge.routing.snapshot import Snapshot
 
 _MOST_TAGS = 1_024
+_NO_SESSION: Final = Outcome.NO_SESSION
+_BOUND: Final = Reason.BOUND
+_AFFINITY: Final = Reason.AFFINITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +72,31 @@ def place(
 ) -> Placement:
     """session: None without an id or without a tenant: no affinity. now: seconds of the clock the bindings
     are kept by. usable: as for `select`."""
-    if session is None or not rules.secrets:
-        return Placement(select(snapshot, asked, rules.policy, usable=usable), Outcome.NO_SESSION, None)
-    keys = _keys(asked, session, rules.secrets)
-    bound = bindings.bound_to(keys, rules.limits, now)
-    decision = select(snapshot, asked, rules.policy, key=keys[0], bound=bound, usable=usable)
-    if decision.candidate is None or not decision.binds:
-        return Placement(decision, Outcome.NO_SESSION, keys[0])
-    tag = rules.tag(session.tenant) if bound is None else b""
-    outcome = bindings.hold(keys, decision.candidate.stable_id, tag, rules.limits, now)
-    return Placement(decision, outcome, keys[0])
+    secrets = rules.secrets
+    if session is None or not secrets:
+        return Placement(select(snapshot, asked, rules.policy, usable=usable), _NO_SESSION, None)
+    key = session_key(secrets[0], session.tenant, session.id, asked.kind, asked.name)
+    found = bindings.find(key, rules.limits, now)
+    if found is None and len(secrets) > 1:
+        found = _under_older(asked, session, rules, bindings, now)
+    bound = None if found is None else found.stable_id
+    decision = select(snapshot, asked, rules.policy, key=key, bound=bound, usable=usable)
+    candidate, reason = decision.candidate, decision.reason
+    if candidate is None or (reason is not _BOUND and reason is not _AFFINITY):
+        return Placement(decision, _NO_SESSION, key)
+    if found is not None:
+        return Placement(decision, bindings.renew(found, key, candidate.stable_id, now), key)
+    tag = rules.tag(session.tenant)
+    return Placement(decision, bindings.create(key, candidate.stable_id, tag, rules.limits, now), key)
 
 
-def _keys(asked: Asked, session: Session, secrets: tuple[Secret, ...]) -> list[bytes]:
-    """The session's, under each secret."""
-    return [session_key(secret, session.tenant, session.id, asked.kind, asked.name) for secret in secrets]
+def _under_older(
+    asked: Asked, session: Session, rules: Rules, bindings: Bindings, now: float
+) -> Binding | None:
+    """A binding made before the secret was exchanged."""
+    for secret in rules.secrets[1:]:
+        key = session_key(secret, session.tenant, session.id, asked.kind, asked.name)
+        found = bindings.find(key, rules.limits, now)
+        if found is not None:
+            return found
+    return None

@@ -23,27 +23,12 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from edge.routing.affinity import rendezvous
+from edge.routing.decision import Decision, Reason
 from edge.routing.gates import Choices, choices, resident, untried
 from edge.routing.snapshot import Route, Snapshot
-from grid.contract.overlay import Candidate
-
-
-class Reason(StrEnum):
-    """Why this candidate, or why none; values are metric labels and log fields."""
-
-    BOUND = "bound"
-    AFFINITY = "affinity"
-    SPREAD = "spread"
-    RANK = "rank"
-    FORBIDDEN = "forbidden"
-    EXPIRED = "overlay_expired"
-    UNKNOWN = "unknown_capability"
-    UNCONFIGURED = "no_configured_cluster"
-    NOT_RESIDENT = "no_allowed_site"
-    EXHAUSTED = "all_candidates_failed"
-    CLOSED = "no_candidate_open"
 
 
 class Spread(StrEnum):
@@ -53,6 +38,12 @@ class Spread(StrEnum):
     DETERMINISTIC = "deterministic"
     ROUND_ROBIN = "round_robin"
     RENDEZVOUS = "rendezvous"
+
+
+# On Python 3.11 a member looked up on its Enum costs as much as a call.
+_DETERMINISTIC: Final = Spread.DETERMINISTIC
+_ROUND_ROBIN: Final = Spread.ROUND_ROBIN
+_AFFINITY: Final = Reason.AFFINITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +72,6 @@ class Asked:
     spread_key: bytes = b""
 
 
-@dataclass(slots=True)
-class Decision:
-    """candidate: None when the request is refused. considered: among how many the reason chose; of a
-    refusal, how many candidates the capability has here."""
-
-    candidate: Candidate | None
-    reason: Reason
-    considered: int
-
-    @property
-    def binds(self) -> bool:
-        """Whether the choice was made for a session, and is to be held for it."""
-        return self.reason is Reason.AFFINITY or self.reason is Reason.BOUND
-
-
 ANYWHERE = Policy()
 
 
@@ -110,23 +86,25 @@ def select(
 ) -> Decision:
     """key: the session's affinity key; None without a session, and with affinity off. bound: stable_id of the
     candidate the session is bound to. usable: whether the snapshot may serve, as `freshness` judged it."""
-    if not is_authorized(asked):
+    if asked.allowed is not None and not is_authorized(asked):
         return Decision(None, Reason.FORBIDDEN, 0)
     if not usable:
         return Decision(None, Reason.EXPIRED, 0)
     route = capability(snapshot, asked)
     if route is None:
         return Decision(None, Reason.UNKNOWN, 0)
-    left = untried(resident(route.candidates, policy.sites), asked.tried)
-    open_ = route.choices if left is route.candidates else choices(left, tiered=route.tiered)
+    open_ = route.choices
+    if asked.tried or policy.sites is not None:
+        left = untried(resident(route.candidates, policy.sites), asked.tried)
+        open_ = choices(left, tiered=route.tiered)
     if not route.tiered:
         key = bound = None
-    held = established(open_, bound)
+    held = None if bound is None else established(open_, bound)
     if held is not None:
-        return Decision(held, Reason.BOUND, 1)
-    if not open_.equals:
+        return held
+    if open_.first is None:
         return Decision(None, _refusal(route, asked, policy), len(route.candidates))
-    return prefer(open_, asked, policy.spread, key)
+    return prefer(open_, open_.first, asked, policy.spread, key)
 
 
 def is_authorized(asked: Asked) -> bool:
@@ -140,23 +118,24 @@ def capability(snapshot: Snapshot, asked: Asked) -> Route | None:
     return snapshot.routes.get((asked.kind, asked.name))
 
 
-def established(open_: Choices, bound: str | None) -> Candidate | None:
+def established(open_: Choices, bound: str) -> Decision | None:
     """Step 6. The candidate the session is bound to, while it takes existing work: no better candidate, and
     none that came back, pulls a session away."""
-    return None if bound is None else open_.existing.get(bound)
+    return open_.held.get(bound)
 
 
-def prefer(open_: Choices, asked: Asked, spread: Spread, key: bytes | None) -> Decision:
-    """Step 9. One of the equals, at least one, by the session, else by the spread, else the first in rank."""
-    equals = open_.equals
-    count = len(equals)
+def prefer(open_: Choices, first: Decision, asked: Asked, spread: Spread, key: bytes | None) -> Decision:
+    """Step 9. One of the equals, at least one, by the session, else by the spread, else *first*, the first in
+    rank."""
     if key is not None:
-        return Decision(rendezvous(key, equals, open_.frames), Reason.AFFINITY, count)
-    if count == 1 or spread is Spread.DETERMINISTIC:
-        return Decision(equals[0], Reason.RANK, count)
-    if spread is Spread.ROUND_ROBIN:
-        return Decision(equals[asked.turn % count], Reason.SPREAD, count)
-    return Decision(rendezvous(asked.spread_key, equals, open_.frames), Reason.SPREAD, count)
+        return Decision(rendezvous(key, open_.equals, open_.frames), _AFFINITY, first.considered)
+    if spread is _DETERMINISTIC or first.considered == 1:
+        return first
+    if spread is _ROUND_ROBIN:
+        chosen = open_.equals[asked.turn % first.considered]
+    else:
+        chosen = rendezvous(asked.spread_key, open_.equals, open_.frames)
+    return Decision(chosen, Reason.SPREAD, first.considered)
 
 
 def _refusal(route: Route, asked: Asked, policy: Policy) -> Reason:

@@ -23,8 +23,9 @@ from edge.routing.affinity import BadSession, read_session
 from edge.routing.bindings import Bindings, Limits
 from edge.routing.cooling import Cooling
 from edge.routing.coverage import routable
+from edge.routing.decision import Reason
 from edge.routing.place import Rules, Session
-from edge.routing.select import Policy, Reason, Spread
+from edge.routing.select import Policy, Spread
 from edge.routing.snapshot import Snapshot
 from edge.setup import Setup, Unusable
 

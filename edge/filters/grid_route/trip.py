@@ -15,9 +15,10 @@ from edge.metrics import EdgeMetrics
 from edge.routing.attempts import Attempts
 from edge.routing.bindings import Bindings, Outcome
 from edge.routing.cooling import Cooling
+from edge.routing.decision import Decision
 from edge.routing.freshness import AgePolicy, may_serve
 from edge.routing.place import Placement, Rules, Session, place
-from edge.routing.select import Asked, Decision, Spread
+from edge.routing.select import Asked, Spread
 from edge.routing.snapshot import Snapshot
 from edge.wire.faults import Cause, RemoteFault
 from edge.wire.messages import check_field

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from edge.routing.affinity import Secret
 from edge.routing.bindings import Limits, Outcome
 from edge.routing.creations import Rate
+from edge.routing.decision import Reason
 from edge.routing.place import Rules
-from edge.routing.select import Reason
 from grid.contract.overlay import Admission, Candidate, Tier
 from tests.kit.routing import MODEL, SECRET, Edge, candidate, snapshot
 

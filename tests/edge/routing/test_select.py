@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge.routing.select import ANYWHERE, Asked, Decision, Policy, Reason, Spread, select
+from edge.routing.decision import Decision, Reason
+from edge.routing.select import ANYWHERE, Asked, Policy, Spread, select
 from edge.routing.snapshot import Snapshot, index
 from grid.contract.overlay import TIER_ORDER, Admission, Candidate, Tier
 from tests.kit.routing import KIND, MODEL, candidate, overlay, snapshot

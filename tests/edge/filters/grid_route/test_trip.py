@@ -9,7 +9,7 @@ import pytest
 
 from edge.chain import Reply, Response
 from edge.routing.cooling import COOL_S
-from edge.routing.select import Reason
+from edge.routing.decision import Reason
 from edge.wire.faults import Cause, RemoteFault
 from tests.edge.filters.grid_route.test_filter import REFUSED, Lab, lab
 from tests.kit.filter_bench import field_of
