@@ -10,7 +10,7 @@ LAB_RUNTIME ?= embedded
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help lab lab-down image test test-long lint format bench bench-edge oracle clean
+.PHONY: help lab lab-down image compiled test test-compiled test-long lint format bench bench-edge oracle clean
 
 help: ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -40,10 +40,32 @@ lab: $(READY) $(if $(filter-out embedded,$(LAB_RUNTIME)),image) ## bring the gri
 lab-down: $(READY) ## take the lab down again
 	@$(BIN)/praxis-forge --config environments/grid-edge/forge.yaml down
 
+# PRAXIS_COMPILE: 1 compiles the gateway or fails, 0 does not, auto does where there is a C compiler.
+PRAXIS_COMPILE ?= auto
+WHEEL := $(BIN)/python -m pip wheel --quiet --disable-pip-version-check
+
 image: $(READY) ## make the wheels that the lab's image is built from (for Docker)
 	@echo "making wheels in $(IMAGES)/wheelhouse"
 	@rm -rf $(IMAGES)/wheelhouse
-	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --wheel-dir $(IMAGES)/wheelhouse .
+	@PRAXIS_COMPILE=$(PRAXIS_COMPILE) $(WHEEL) --wheel-dir $(IMAGES)/wheelhouse . \
+	  || { [ $(PRAXIS_COMPILE) = auto ] && PRAXIS_COMPILE=0 $(WHEEL) --wheel-dir $(IMAGES)/wheelhouse .; }
+	@ls $(IMAGES)/wheelhouse/praxis_grid-*-none-any.whl >/dev/null 2>&1 \
+	  && echo "the gateway in it is pure Python: it was not compiled (no C compiler, Python.h or mypy)" \
+	  || echo "the gateway in it is compiled"
+
+# Unpacked where nothing else looks: a library beside the sources would be taken in their place.
+NATIVE := .native
+TESTED ?= tests/edge
+
+compiled: $(TOOLS) ## compile the gateway into .native, for test-compiled and for measuring
+	@rm -rf $(NATIVE)
+	@PRAXIS_COMPILE=1 $(WHEEL) --no-deps --wheel-dir $(NATIVE)/wheel .
+	@$(PIP) --no-deps --target $(NATIVE) $(NATIVE)/wheel/*.whl
+	@ln -s $(CURDIR)/tests $(CURDIR)/environments $(CURDIR)/docs $(CURDIR)/pyproject.toml $(NATIVE)/
+
+test-compiled: compiled ## run the gateway's tests against what was compiled: TESTED=tests/edge/wire for a part
+	@cd $(NATIVE) && $(CURDIR)/$(BIN)/python -c 'import edge.wire.turn as it; assert it.__file__.endswith(".so"), it'
+	cd $(NATIVE) && $(CURDIR)/$(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope -m 'not long' $(TESTED)
 
 test: $(TOOLS) ## run the tests
 	$(BIN)/python -m tests.run -n $(JOBS) --dist loadscope -m 'not long'
@@ -71,4 +93,4 @@ oracle: $(TOOLS) ## replay recorded Kubernetes API answers, print each topic's s
 	$(BIN)/python -m tests.kit.oracle
 
 clean: ## remove the virtual environment and the caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(NATIVE) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

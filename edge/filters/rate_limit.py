@@ -31,7 +31,7 @@ class Buckets:
     rows: dict[str, list[float]] = field(default_factory=dict)
     swept_at: float = 0.0
 
-    def take(self, key: str, rate: float, burst: int, most: int, now: float) -> float:
+    def take(self, key: str, rate: float, burst: float, most: int, now: float) -> float:
         """Tokens left after taking one; below 0 when there was none, by how much. -inf: the table is full."""
         row = self.rows.get(key)
         if row is None:
@@ -48,7 +48,7 @@ class Buckets:
         row[0] = left - 1
         return row[0]
 
-    def _make_room(self, rate: float, burst: int, most: int, now: float) -> bool:
+    def _make_room(self, rate: float, burst: float, most: int, now: float) -> bool:
         """Drops buckets that are full again, at most once a second; whether there is room now."""
         if now - self.swept_at >= _SWEEP_S:
             self.swept_at = now

@@ -130,6 +130,14 @@ class Cluster:
         self._strategy = balancing.strategy
         self._closed = False
 
+    def __copy__(self) -> Cluster:
+        """The same endpoints, connections, watchers and turns; what is assigned to one is not the other's."""
+        made = Cluster(self.name, self.endpoints, timeouts=self.timeouts, caps=self.caps, tls=self.tls)
+        made.watchers, made.connected, made.host_line = self.watchers, self.connected, self.host_line
+        made.key_from, made.panic_percent = self.key_from, self.panic_percent
+        made._strategy, made._closed = self._strategy, self._closed
+        return made
+
     @property
     def open(self) -> int:
         """Connections open to all endpoints."""
