@@ -5,8 +5,9 @@ Every error a user can meet is a ForgeError with a code. The code's page is
 Exit codes are by class, since scripts act on them:
 
     1 failed, partial state kept    5 lock held                     8 not owned by this environment
-    2 usage or configuration        6 timed out or unhealthy      130 interrupted, state saved
-    4 doctor found errors           7 engine or tool missing      143 terminated, state saved
+    2 usage or configuration        6 timed out or unhealthy      129 terminal closed, state saved
+    4 doctor found errors           7 engine or tool missing      130 interrupted, state saved
+                                                                  143 terminated, state saved
 
 Programming errors are not here: they escape as they are.
 """

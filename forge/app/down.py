@@ -146,5 +146,6 @@ def _forget(store: StateStore, kept: Collection[str]) -> None:
 
 def sweep(lab: Lab) -> None:
     """After `down` let go of its lock: removes the state directory, if nothing else is in it."""
-    with suppress(OSError):
-        lab.state_dir.rmdir()
+    from forge.state.lock import sweep as sweep_directory
+
+    sweep_directory(lab.state_dir)

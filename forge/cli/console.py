@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from forge.cli import streams
 from forge.cli.options import Common
 from forge.errors import ForgeError
 from forge.render.style import Style, wants_colour
@@ -34,18 +35,20 @@ class Console:
             self._json("Success", data)
         else:
             for line in lines:
-                print(line, flush=True)  # noqa: T201 - the one place that prints results
+                if not streams.say(sys.stdout, line):
+                    return
 
     def line(self, text: str) -> None:
-        """One line of a result that comes piece by piece. Nothing in JSON mode."""
+        """One line of text before the result, such as the plan of a run that begins now. Nothing in JSON
+        mode; lost where nobody reads."""
         if not self.is_json:
             with self._lock:
-                print(text, flush=True)  # noqa: T201 - the one place that prints results
+                streams.mention(sys.stdout, text)
 
     def note(self, text: str) -> None:
         """Something on the way, for people."""
         with self._lock:
-            print(self.err.paint(text, "dim"), file=sys.stderr, flush=True)  # noqa: T201 - stderr
+            streams.mention(sys.stderr, self.err.paint(text, "dim"))
 
     def note_from_signal(self, text: str) -> None:
         """A note of a signal's handler: past the lock and the stream's buffer, since the line that
@@ -56,11 +59,11 @@ class Console:
     def progress(self, text: str) -> None:
         """A line of progress, already coloured."""
         with self._lock:
-            print(text, file=sys.stderr, flush=True)  # noqa: T201 - stderr
+            streams.mention(sys.stderr, text)
 
     def error(self, error: ForgeError) -> None:
         """An error as text on stderr, or as JSON on stdout."""
-        if self.is_json:
+        if self.is_json and error.code != "FG0418":
             from forge.render.run import error_json
 
             self._json("Error", self._error_data(error) or error_json(error))
@@ -71,7 +74,7 @@ class Console:
         from forge.render.problems import error_text
 
         with self._lock:
-            print(error_text(error, coloured=self.err.coloured), file=sys.stderr, flush=True)  # noqa: T201
+            streams.mention(sys.stderr, error_text(error, coloured=self.err.coloured))
 
     def failure(self, data: dict[str, Any]) -> None:
         """The JSON answer of a command that did something and failed. Nothing in text mode."""
@@ -88,7 +91,7 @@ class Console:
 
     def _json(self, status: str, data: dict[str, Any]) -> None:
         document = {"apiVersion": API_VERSION, "kind": "CommandResult", "status": status, "data": data}
-        print(json.dumps(document, indent=2, ensure_ascii=False), flush=True)  # noqa: T201 - results
+        streams.say(sys.stdout, json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def clock() -> str:

@@ -37,7 +37,7 @@ EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 failed (what was done is recorded), 2 usage or configuration, "
     "3 there are changes (plan --detailed-exitcode, evidence diff), 4 doctor found errors, 5 lock held, "
     "6 timed out or unhealthy, 7 engine or tool missing, 8 not owned by this environment, "
-    "130/143 stopped by a signal after the state was saved."
+    "129/130/143 stopped by a signal after the state was saved."
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from forge.cli.console import Console, clock
@@ -34,7 +35,8 @@ class Progress:
     def close(self) -> None:
         """Draws the last state and lets the terminal go."""
         if self._live is not None:
-            self._live.stop()
+            with suppress(OSError):  # the terminal was closed
+                self._live.stop()
             self._live = None
 
     def _opened(self) -> Board:

@@ -8,7 +8,7 @@ import time
 import click
 from click.exceptions import Exit
 
-from forge.cli import options
+from forge.cli import options, streams
 from forge.cli.command import command
 from forge.cli.options import Common, common
 
@@ -119,9 +119,8 @@ def logs(
         with stopping(lambda _: None) as stopped:
             for line in use_case.logs(lab, request, stopped):
                 text = log_json(line) if console.is_json else log_line(line, look, console.out)
-                sys.stdout.write(text + "\n")
-                if follow:
-                    sys.stdout.flush()
+                if not streams.say(sys.stdout, text):
+                    return
     if stopped.signal_number:
         raise Exit(128 + stopped.signal_number)
 

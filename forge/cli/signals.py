@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first stops cleanly, the second at once.
+"""Ctrl-C, SIGTERM and a terminal that is closed: the first stops cleanly, the second at once.
 
 first    nothing new is begun, what runs is let finish or is cut short, the state is saved
 second   this process's children are killed and it exits; the next run repairs what is left
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop(threading.Event):
@@ -39,7 +39,8 @@ def stopping(note: Callable[[str], None]) -> Iterator[Stop]:
         stop.set()
         note("stopping: what runs is finished and the state saved; once more to kill")
 
-    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    heard = [n for n in SIGNALS if n is not signal.SIGHUP or signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}  # under nohup, it stays ignored
     try:
         yield stop
     finally:

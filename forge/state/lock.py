@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,9 +71,25 @@ def locked(
         time.sleep(_POLL_S)
 
     with ExitStack() as stack:
+        if not directory.exists():
+            stack.callback(sweep, directory)
         for path in (directory / "lock", host_directory() / "locks" / f"{environment}.lock"):
             stack.enter_context(_hold(path, holder, wait))
         yield
+
+
+def sweep(directory: Path) -> None:
+    """Removes a state directory in which nothing is but the lock of a command that was killed."""
+    lock = directory / "lock"
+    with suppress(OSError):
+        if [path.name for path in directory.iterdir()] == [lock.name]:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                if _try(descriptor) and _stands_at(lock, descriptor):
+                    lock.unlink()
+            finally:
+                os.close(descriptor)
+        directory.rmdir()
 
 
 def host_directory() -> Path:
@@ -86,8 +102,9 @@ def host_directory() -> Path:
 def _hold(path: Path, holder: Holder, wait: Callable[[Path], None]) -> Iterator[None]:
     descriptor = _acquire(path, wait)
     try:
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(_fields(holder)).encode(), 0)
+        with suppress(OSError):  # on a full disk nobody learns who holds it, and it is held all the same
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(_fields(holder)).encode(), 0)
         yield
     finally:
         path.unlink(missing_ok=True)

@@ -121,17 +121,31 @@ def from_json(
         runtime=str(document["runtime"]),
         kept=tuple(map(str, document.get("kept", ()))),
         faults=tuple(map(_fault, document.get("faults", ()))),
-        allocation=Allocation(
-            network["subnet"],
-            _texts(network["addresses"]),
-            _texts(network.get("pools", {})),
-            _texts(network.get("blocks", {})),
-        ),
+        allocation=_allocation(network),
         resources={r.key: r for r in (_record(k, v) for k, v in document["resources"].items())},
         last_operation=None
         if operation is None
         else Operation(str(operation["command"]), float(operation["at"]), str(operation["outcome"])),
     )
+
+
+def _allocation(network: Mapping[str, Any]) -> Allocation:
+    """Raises ValueError for what is no address, range or subnet: programs are told them."""
+    from ipaddress import ip_address, ip_network
+
+    subnet = network["subnet"]
+    found = Allocation(
+        None if subnet is None else str(subnet),
+        _texts(network["addresses"]),
+        _texts(network.get("pools", {})),
+        _texts(network.get("blocks", {})),
+    )
+    for one in (*filter(None, [found.subnet]), *found.blocks.values()):
+        ip_network(one)
+    ends = (end for pool in found.pools.values() for end in pool.split("-", 1))
+    for one in (*found.addresses.values(), *ends):
+        ip_address(one)
+    return found
 
 
 def _current(
@@ -142,7 +156,7 @@ def _current(
             path, f"its apiVersion is {document.get('apiVersion')!r}, this Forge reads {API_VERSION!r}"
         )
     found = document.get("version")
-    if not isinstance(found, int):
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise _not_for_us(path, "it carries no version: another program wrote it")
     if found > version:
         raise _not_for_us(path, f"it is of version {found}, this Forge reads up to {version}")

@@ -48,7 +48,7 @@ class StateStore:
         try:
             return from_json(json.loads(text), str(self.path))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise self._damaged(f"{type(error).__name__}: {error}") from error
+            raise self._damaged(_said(text, error)) from error
 
     def read_or_new(self, environment: str) -> State:
         """The state, or a first one with a new id, which is not written yet."""
@@ -116,6 +116,19 @@ class StateStore:
         return OperationFailed(
             "FG0201", f"the state file {self.path} is damaged", why=why, hint=hint, changed=False
         )
+
+
+def _said(text: str, error: Exception) -> str:
+    """What is wrong with a state file, in words."""
+    match error:
+        case json.JSONDecodeError():
+            return f"it is no JSON: {error}" if text.strip() else "it is empty"
+        case KeyError():
+            return f"it lacks {error}"
+        case RecursionError():
+            return "it is nested too deep"
+        case _:
+            return str(error)
 
 
 def _write_synced(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forge.errors import ToolMissing
 from forge.host.kube import faults
 from tests.kit.fake_doors import Clustered
 from tests.kit.fake_host import Killed, Machine
@@ -71,6 +72,13 @@ def cut_off(cluster: FakeCluster, what: str) -> None:
             raise Killed(now)
 
     cluster.after = after
+
+
+def test_a_run_that_is_refused_leaves_no_folder(lab: Clustered, cluster: FakeCluster) -> None:
+    write(lab, "type: exec, command: [no-such-program-anywhere]")
+    with pytest.raises(ToolMissing, match="FG0741"):
+        lab.up()
+    assert sorted(path.name for path in lab.folder.iterdir()) == ["forge.yaml"]
 
 
 class TestAStepThatFailedHalfWay:

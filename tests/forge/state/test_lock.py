@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from forge.errors import LockHeld
-from forge.state.lock import host_directory, locked
+from forge.state.lock import host_directory, locked, sweep
 
 HOLD = """
 import sys
@@ -99,8 +101,56 @@ def test_waiters_get_it_one_after_the_other(tmp_path: Path) -> None:
 def test_nothing_is_left_when_it_is_let_go(tmp_path: Path) -> None:
     with locked(tmp_path / "a", "lab", "up", timeout_s=0, on_wait=pytest.fail):
         assert (tmp_path / "a" / "lock").exists()
-    assert list((tmp_path / "a").iterdir()) == []
+    assert not (tmp_path / "a").exists()
     assert list((host_directory() / "locks").iterdir()) == []
+
+
+def test_a_directory_that_was_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with locked(tmp_path / "a", "lab", "up", timeout_s=0, on_wait=pytest.fail):
+        pass
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        pytest.param((), None, id="an empty one goes"),
+        pytest.param(("lock",), None, id="one with the lock of a killed command goes"),
+        pytest.param(("lock", "mine"), {"lock", "mine"}, id="one with something else stays as it is"),
+    ],
+)
+def test_sweeping_takes_what_is_forges_alone(
+    tmp_path: Path, names: tuple[str, ...], left: set[str] | None
+) -> None:
+    directory = tmp_path / "a"
+    directory.mkdir()
+    for name in names:
+        (directory / name).touch()
+    sweep(directory)
+    assert (None if not directory.exists() else {path.name for path in directory.iterdir()}) == left
+
+
+def test_sweeping_leaves_a_lock_that_is_held(tmp_path: Path) -> None:
+    with holder(tmp_path / "a"):
+        sweep(tmp_path / "a")
+        assert (tmp_path / "a" / "lock").exists()
+
+
+def test_it_is_held_though_the_disk_takes_no_word_of_who_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    told: list[str] = []
+    with (
+        locked(tmp_path, "lab", "up", timeout_s=0, on_wait=pytest.fail),
+        pytest.raises(LockHeld, match="another process"),
+        locked(tmp_path, "lab", "up", timeout_s=0, on_wait=told.append),
+    ):
+        pytest.fail("two commands hold one lock")
 
 
 def test_a_cancelled_waiter_stops(tmp_path: Path) -> None:
