@@ -13,6 +13,7 @@ from edge.clusters import Live
 from edge.config.load import Loaded
 from edge.metrics import EdgeMetrics
 from edge.setup import Kept
+from edge.sink import Access
 from edge.tls import ListenerTls
 
 
@@ -20,13 +21,14 @@ from edge.tls import ListenerTls
 class Outside:
     """What is the same for every configuration of one process, handed down from main.
 
-    now: monotonic seconds, wall: unix seconds, new_id: an id nobody had before, access: takes a log line.
+    now: monotonic seconds, wall: unix seconds, new_id: an id nobody had before, access: takes what a
+    line of the access log is made of.
     """
 
     now: Callable[[], float]
     wall: Callable[[], float]
     new_id: Callable[[], str]
-    access: Callable[[bytes], None]
+    access: Access
     kept: Kept = field(default_factory=Kept)
     metrics: EdgeMetrics = field(default_factory=EdgeMetrics)
 

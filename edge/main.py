@@ -41,6 +41,7 @@ from grid.telemetry import logs
 
 log = logging.getLogger("edge.main")
 
+_LOW = tuple(f"{n:02x}" for n in range(256))
 _GIVE_WAY_S = 0.0005
 _SAY_S = 1.0  # an operator reads it minutes later; those who must know sooner ask /readyz
 
@@ -73,11 +74,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def ids(prefix: str) -> Callable[[], str]:
     """Ids nobody had before: the process's random *prefix* and a count, 32 hex digits."""
     count = 0
+    before = ""
 
     def new() -> str:
-        nonlocal count
+        nonlocal count, before
         count += 1
-        return f"{prefix}{count:016x}"
+        low = count & 0xFF
+        if not low or not before:
+            before = f"{prefix}{count >> 8:014x}"
+        return before + _LOW[low]
 
     return new
 

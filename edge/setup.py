@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from edge.chain import Filter
 from edge.metrics import EdgeMetrics
+from edge.sink import Access
 from edge.wire.pool import Cluster
 
 T = TypeVar("T")
@@ -80,8 +81,8 @@ class Files:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """place: who the filter is over reloads (`main/rate_limit#0`). now: monotonic seconds; wall: unix
-    seconds. new_id: an id nobody had before. access: takes one access log line. clusters: by name, live
-    ones."""
+    seconds. new_id: an id nobody had before. access: takes what a line of the access log is made
+    of. clusters: by name, live ones."""
 
     place: str
     kept: Kept
@@ -91,7 +92,7 @@ class Setup:
     now: Callable[[], float]
     wall: Callable[[], float]
     new_id: Callable[[], str]
-    access: Callable[[bytes], None]
+    access: Access
 
 
 class FilterType(Protocol):

@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 _NAME = b'"usage"'
 _IN = re.compile(rb'"prompt_tokens"\s*:\s*([0-9]{1,9})')
+_USUAL = re.compile(
+    rb'"usage":\s?\{\s?"prompt_tokens":\s?([0-9]{1,9}),\s?"completion_tokens":\s?([0-9]{1,9})'
+)
+"""As most servers write it; one look instead of two searches."""
 _OUT = re.compile(rb'"completion_tokens"\s*:\s*([0-9]{1,9})')
 
 
@@ -24,7 +28,13 @@ class Tokens(NamedTuple):
 def tokens(tail: bytes) -> Tokens | None:
     """Of an answer that ends with *tail*; None when it does not say."""
     at = tail.rfind(_NAME)
-    found = None if at < 0 else _IN.search(tail, at)
+    if at < 0:
+        return None
+    usual = _USUAL.match(tail, at)
+    if usual is not None:
+        prompt, completion = usual.groups()
+        return Tokens(int(prompt), int(completion))
+    found = _IN.search(tail, at)
     if found is None:
         return None
     out = _OUT.search(tail, at)

@@ -1,9 +1,10 @@
 """One JSON line a request, at its end: how it went, how long it took, and nothing that names a person or a
 secret.
 
-The line is written by hand, since an encoder over twenty fields costs as much as three other filters: numbers
-as they are; the members whose values repeat are made once for every set of values, as few are in use at a
-time. A sink writes lines in batches. Field names are those of the log's allow-list.
+At a request's end its values are only gathered; the sink has lines made of them many at a time. The line
+is written by hand, since an encoder over twenty fields costs as much as three other filters: numbers as they
+are; the members whose values repeat are made once for every set of values, as few are in use at a time. Field
+names are those of the log's allow-list.
 """
 
 from __future__ import annotations
@@ -13,26 +14,43 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from edge.chain import Exchange, Traits
 from edge.config.networks import truncated
 from edge.filters.options.access_log import Options
 from edge.setup import Setup
+from edge.sink import Access
+from edge.usage import Tokens
 from edge.wire.faults import End, RemoteFault
 
 _MAX_TEXT = 256
 _UNPRINTABLE = re.compile(r"[^\x21-\x7e]")
 _TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-_MILLIS = tuple(f"{n:03d}" for n in range(1000))
+_MILLIS = tuple(f'{n:03d}Z",' for n in range(1000))
 _REMEMBERED = 1024  # keys and texts of at most 10 KiB: 10 MiB in the worst case
 _COMPLETE = End.COMPLETE
 _QUERY = ord("?")
+_TRACEPARENT = b"traceparent"
 
 
 _Key = tuple[
     bytes, bytes, int | None, str, str | None, str | None, str | None, str | None, str | None, bool
 ]  # path, method, status, address, model, cluster, reason, candidate, peer, whether a tenant is known
+
+_Row = tuple[
+    Callable[[Any], str],  # AccessLog.line
+    _Key,
+    float,  # unix seconds of the end
+    str | None,  # request id
+    End | None,
+    float,  # milliseconds from head to end
+    float | None,  # and of those, from the reply's head on; None without a reply
+    int,  # bytes in
+    int,  # bytes out
+    Tokens | None,
+    str,  # members that few requests have
+]
 
 
 class _Kind:
@@ -46,11 +64,11 @@ class _Kind:
 
 @dataclass(slots=True, repr=False)
 class AccessLog(_Kind):
-    """takes_all: nothing is left out."""
+    """takes_all: nothing is left out. put: takes a row."""
 
     options: Options
     takes_all: bool
-    write: Callable[[bytes], None]
+    put: Access
     wall: Callable[[], float]
     _frames: dict[_Key, str] = field(default_factory=dict)
     _second: int = -1
@@ -63,10 +81,48 @@ class AccessLog(_Kind):
         return cls(options, takes_all, setup.access, setup.wall)
 
     def on_end(self, exchange: Exchange) -> None:
-        ended_at = exchange.ended_at or exchange.started_at
-        duration_ms = (ended_at - exchange.started_at) * 1000
-        if self.takes_all or self._is_wanted(exchange.status, duration_ms):
-            self.write(self._line(exchange, ended_at, duration_ms).encode())
+        """Facts that are not there are left out. bytes_in: as declared, or as read where nothing was."""
+        started_at, ended_at, reply_at = exchange.started_at, exchange.ended_at, exchange.reply_at
+        if ended_at is None:
+            ended_at = started_at
+        duration_ms = (ended_at - started_at) * 1000
+        if not self.takes_all and not self._is_wanted(exchange.status, duration_ms):
+            return
+        request, address = exchange.request, exchange.client_address
+        target, bytes_in = request.target, request.declared_length
+        is_rare = (
+            exchange.fault is not None
+            or exchange.first_event_at is not None
+            or exchange.record is not None
+            or _TRACEPARENT in request.fields
+        )
+        key = (
+            request.path if _QUERY in target else target,
+            request.method,
+            exchange.status,
+            exchange.peer.address if address is None else address,
+            exchange.model,
+            exchange.cluster,
+            exchange.refusal or exchange.decision,
+            exchange.candidate,
+            exchange.identity,
+            exchange.tenant is not None,
+        )
+        self.put(
+            (
+                self.line,
+                key,
+                self.wall(),
+                exchange.request_id,
+                exchange.end,
+                duration_ms,
+                None if reply_at is None else (ended_at - reply_at) * 1000,
+                bytes_in if bytes_in >= 0 else len(request.body),
+                exchange.sent_bytes,
+                None if is_rare else exchange.tokens,
+                _rare(exchange) if is_rare else "",
+            )
+        )
 
     def _is_wanted(self, status: int | None, duration_ms: float) -> bool:
         if status is None or status >= 500:
@@ -79,65 +135,35 @@ class AccessLog(_Kind):
         self._owed -= 1
         return True
 
-    def _line(self, exchange: Exchange, ended_at: float, duration_ms: float) -> str:
-        """Facts that are not there are left out. bytes_in: as declared, or as read where nothing was."""
-        request, reply_at, wall = exchange.request, exchange.reply_at, self.wall()
-        length, second = request.declared_length, int(wall)
+    def line(self, row: _Row) -> str:
+        """What `put` calls for each row, many at a time."""
+        _, key, wall, request_id, end, duration_ms, stream_ms, bytes_in, bytes_out, tokens, rare = row
+        second = int(wall)
         if second != self._second:
             self._begin(second)
-        named = f'"request_id":"{exchange.request_id}",' if exchange.request_id else ""  # safe, by its filter
-        lasted = "" if reply_at is None else f'"stream_ms":{int((ended_at - reply_at) * 1000 + 0.5)},'
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._remember(key)
+        named = f'"request_id":"{request_id}",' if request_id else ""  # safe, by its filter
+        lasted = "" if stream_ms is None else f'"stream_ms":{int(stream_ms + 0.5)},'
+        said = "" if tokens is None else _tokens(tokens)
         return (
-            f'{{"at":"{self._at}.{_MILLIS[int((wall - second) * 1000)]}Z",{self._frame(exchange)}'
-            f'{named}"outcome":"{"complete" if exchange.end is _COMPLETE else exchange.end}",'
+            f"{self._at}{_MILLIS[int((wall - second) * 1000)]}{frame}{named}"
+            f'"outcome":"{"complete" if end is _COMPLETE else end}",'
             f'"duration_ms":{int(duration_ms + 0.5)},{lasted}'
-            f'"bytes_in":{length if length >= 0 else len(request.body)},"bytes_out":{exchange.sent_bytes}'
-            f"{self._rare(exchange)}}}\n"
+            f'"bytes_in":{bytes_in},"bytes_out":{bytes_out}{said}{rare}}}\n'
         )
-
-    def _rare(self, exchange: Exchange) -> str:
-        """What few requests have."""
-        line, fields = "", exchange.request.fields
-        if exchange.fault is not None:
-            line = f',"fault":"{exchange.fault.cause}","phase":"{_phase(exchange, exchange.fault)}"'
-        if exchange.first_event_at is not None:
-            line += f',"first_token_ms":{int((exchange.first_event_at - exchange.started_at) * 1000 + 0.5)}'
-        if exchange.tokens is not None:
-            line += f',"tokens_in":{exchange.tokens.prompt},"tokens_out":{exchange.tokens.completion}'
-        if exchange.record is not None:
-            line += exchange.record()
-        if b"traceparent" in fields:
-            line += _trace(fields[b"traceparent"])
-        return line
 
     def _begin(self, second: int) -> None:
         """The text of the present second, made once for all its lines."""
         self._second = second
-        self._at = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        self._at = datetime.fromtimestamp(second, UTC).strftime('{"at":"%Y-%m-%dT%H:%M:%S.')
 
-    def _frame(self, exchange: Exchange) -> str:
+    def _remember(self, key: _Key) -> str:
         """The members that repeat from request to request, made once for all that agree in them."""
-        request = exchange.request
-        path = request.target
-        if _QUERY in path:
-            path = request.path
-        key = (
-            path,
-            request.method,
-            exchange.status,
-            exchange.address,
-            exchange.model,
-            exchange.cluster,
-            exchange.refusal or exchange.decision,
-            exchange.candidate,
-            exchange.identity,
-            exchange.tenant is not None,
-        )
-        frame = self._frames.get(key)
-        if frame is None:
-            if len(self._frames) >= _REMEMBERED:
-                self._frames.clear()
-            frame = self._frames[key] = self._made(key)
+        if len(self._frames) >= _REMEMBERED:
+            self._frames.clear()
+        frame = self._frames[key] = self._made(key)
         return frame
 
     def _made(self, key: _Key) -> str:
@@ -170,6 +196,26 @@ class AccessLog(_Kind):
                 return address
             case "none":
                 return None
+
+
+def _rare(exchange: Exchange) -> str:
+    """What few requests have, and the tokens among it."""
+    line, fault, fields, said = "", exchange.fault, exchange.request.fields, exchange.tokens
+    if fault is not None:
+        line = f',"fault":"{fault.cause}","phase":"{_phase(exchange, fault)}"'
+    if exchange.first_event_at is not None:
+        line += f',"first_token_ms":{int((exchange.first_event_at - exchange.started_at) * 1000 + 0.5)}'
+    if said is not None:
+        line += _tokens(said)
+    if exchange.record is not None:
+        line += exchange.record()
+    if _TRACEPARENT in fields:
+        line += _trace(fields[_TRACEPARENT])
+    return line
+
+
+def _tokens(tokens: Tokens) -> str:
+    return f',"tokens_in":{tokens.prompt},"tokens_out":{tokens.completion}'
 
 
 def _phase(exchange: Exchange, fault: RemoteFault) -> str:

@@ -20,6 +20,8 @@ from edge.filters.options.api_key_auth import Key, KeyFile, Options
 from edge.setup import Setup, Unusable
 
 _AUTHORIZATION = b"authorization"
+_BEARER = b"Bearer "  # as nearly everybody writes it
+_sha256 = hashlib.sha256
 _MAX_KEY = 512  # bytes; longer values are not hashed at all
 _CHALLENGE = ((b"www-authenticate", b"Bearer"),)
 
@@ -35,10 +37,11 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ApiKeyAuth(_Kind):
-    """tenants: digest of a key -> tenant."""
+    """tenants: digest of a key -> tenant. is_bearer: the key stands in Authorization, after `Bearer`."""
 
     tenants: Mapping[bytes, str]
     header: bytes
+    is_bearer: bool
     demo_tenant: str | None
 
     @classmethod
@@ -46,13 +49,13 @@ class ApiKeyAuth(_Kind):
         keys = [*options.keys, *(_read(setup, options.file) if options.file else ())]
         if not keys:
             raise Unusable(f"{options.file} holds no key", "file")
-        tenants = _by_digest(keys)
-        return cls(tenants, options.header.lower().encode(), options.demo_tenant)
+        tenants, header = _by_digest(keys), options.header.lower().encode()
+        return cls(tenants, header, header == _AUTHORIZATION, options.demo_tenant)
 
     def on_head(self, exchange: Exchange) -> Response | None:
         fields = exchange.request.fields
         sent = fields.pop(self.header, None)
-        if self.header != _AUTHORIZATION:
+        if not self.is_bearer:
             fields.pop(_AUTHORIZATION, None)  # whatever it says, it is not for the next hop
         tenant = None
         if sent is not None:
@@ -65,14 +68,14 @@ class ApiKeyAuth(_Kind):
         return None
 
     def _tenant(self, sent: bytes) -> str | None:
-        if self.header == _AUTHORIZATION:
-            if sent[:7].lower() != b"bearer ":
+        if self.is_bearer:
+            if not sent.startswith(_BEARER) and sent[:7].lower() != b"bearer ":
                 return None
             sent = sent[7:]
         key = sent.strip()
         if not key or len(key) > _MAX_KEY:
             return None
-        return self.tenants.get(hashlib.sha256(key).digest())
+        return self.tenants.get(_sha256(key).digest())
 
 
 def _by_digest(keys: Iterable[Key]) -> dict[bytes, str]:

@@ -33,5 +33,6 @@ class BodyLimit(_Kind):
     def on_head(self, exchange: Exchange) -> Response | None:
         if exchange.request.declared_length > self.max_bytes:
             return refuse(exchange, 413, "request_too_large")
-        exchange.bound_body(self.max_bytes)
+        if self.max_bytes < exchange.body_limit:  # noqa: PLR1730 - as bound_body, without its call
+            exchange.body_limit = self.max_bytes
         return None

@@ -37,62 +37,80 @@ class _Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class CircuitBreaker(_Kind):
-    """asked: requests let through -> (the cluster, whether the request is its probe)."""
+class Rule:
+    """name: of the cluster. circuit: its breaker, which outlives this rule."""
 
-    rules: Mapping[str, BreakerSettings]
-    circuits: Mapping[str, Circuit]
+    name: str
+    settings: BreakerSettings
+    circuit: Circuit
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitBreaker(_Kind):
+    """rules: by cluster. asked: requests let through -> the rule for where they went. probes: those of them
+    that are to find out whether it is back."""
+
+    rules: Mapping[str, Rule]
     now: Callable[[], float]
-    asked: dict[Exchange, tuple[str, bool]] = field(default_factory=dict)
+    asked: dict[Exchange, Rule] = field(default_factory=dict)
+    probes: set[Exchange] = field(default_factory=set)
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> CircuitBreaker:
         for index, guarded in enumerate(options.clusters):
             if guarded.name not in setup.clusters:
                 raise Unusable(f"no cluster {guarded.name!r}", "clusters", index, "name")
-        circuits = {
-            guarded.name: setup.kept.keep(f"{setup.place}/{guarded.name}", Circuit, Circuit)
+        rules = {
+            guarded.name: Rule(
+                guarded.name,
+                guarded.settings,
+                setup.kept.keep(f"{setup.place}/{guarded.name}", Circuit, Circuit),
+            )
             for guarded in options.clusters
         }
-        return cls({guarded.name: guarded.settings for guarded in options.clusters}, circuits, setup.now)
+        return cls(rules, setup.now)
 
     def on_body(self, exchange: Exchange) -> Response | None:
         """A route that has another cluster left goes there; only the last one's open circuit is an answer."""
         while True:
-            name = exchange.cluster
-            if name is None or name not in self.rules:
+            rule = self.rules.get(exchange.cluster or "")
+            if rule is None:
                 return None
-            wait_s = self._enter(exchange, name)
+            if rule.circuit.breaker.opened_at is None:
+                self.asked[exchange] = rule
+                return None
+            wait_s = self._enter(exchange, rule)
             if wait_s is None:
                 return None
             if not _gave_way(exchange):
                 return refuse(exchange, 503, "circuit_open", retry_after_s=wait_s, fields=_STATE)
 
-    def _enter(self, exchange: Exchange, name: str) -> int | None:
-        """None when the request may go there; else after how many seconds one may."""
-        circuit = self.circuits[name]
-        if circuit.breaker.opened_at is None:
-            self.asked[exchange] = (name, False)
-            return None
-        admission = admit(circuit.breaker, self.rules[name], self.now())
-        circuit.breaker = admission.after
+    def _enter(self, exchange: Exchange, rule: Rule) -> int | None:
+        """None when the request may go where the circuit is open; else after how many seconds one may."""
+        admission = admit(rule.circuit.breaker, rule.settings, self.now())
+        rule.circuit.breaker = admission.after
         if not admission.allowed:
             return admission.retry_after_s
-        self.asked[exchange] = (name, admission.probe)
+        self.asked[exchange] = rule
+        if admission.probe:
+            self.probes.add(exchange)
         return None
 
     def on_end(self, exchange: Exchange) -> None:
-        asked = self.asked.pop(exchange, None)
-        if asked is None:
+        rule = self.asked.pop(exchange, None)
+        if rule is None:
             return
-        name, probe = asked
-        circuit, ok = self.circuits[name], _verdict(exchange, name)
-        if ok and not circuit.breaker.failures and circuit.breaker.opened_at is None:
+        circuit, ok = rule.circuit, _verdict(exchange, rule.name)
+        breaker = circuit.breaker
+        probe = bool(self.probes) and exchange in self.probes
+        if probe:
+            self.probes.remove(exchange)
+        if ok and not breaker.failures and breaker.opened_at is None:
             return
         if ok is not None:
-            circuit.breaker = record(circuit.breaker, self.rules[name], self.now(), ok=ok, probe=probe)
+            circuit.breaker = record(breaker, rule.settings, self.now(), ok=ok, probe=probe)
         elif probe:
-            circuit.breaker = forget_probe(circuit.breaker)
+            circuit.breaker = forget_probe(breaker)
 
 
 def _gave_way(exchange: Exchange) -> bool:
@@ -108,9 +126,10 @@ def _gave_way(exchange: Exchange) -> bool:
 def _verdict(exchange: Exchange, cluster: str) -> bool | None:
     """Whether *cluster* did its work; None when it was not asked, or the client left before it could
     tell."""
-    for attempt in exchange.attempts:
-        if attempt.cluster == cluster:
-            return None if attempt.cause is Cause.FULL else False
+    if exchange.attempts:
+        for attempt in exchange.attempts:
+            if attempt.cluster == cluster:
+                return None if attempt.cause is Cause.FULL else False
     if exchange.fault is not None:
         return None if exchange.fault.cause is Cause.FULL else False
     if exchange.refusal is not None or exchange.status is None:

@@ -5,6 +5,7 @@ A place is held from the head to the end of the answer, whatever ends it.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -32,25 +33,33 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencyLimit(_Kind):
-    options: Options
+    """most, most_per_tenant: as many as a process can count where there is no bound."""
+
+    most: int
+    most_per_tenant: int
+    retry_after_s: int
     places: Places
     traits: Traits
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> ConcurrencyLimit:
         reads = frozenset({"tenant"}) if options.max_per_tenant is not None else frozenset[str]()
-        return cls(options, setup.kept.keep(setup.place, Places, Places), Traits(reads=reads))
+        return cls(
+            options.max_requests or sys.maxsize,
+            options.max_per_tenant or sys.maxsize,
+            options.retry_after_secs,
+            setup.kept.keep(setup.place, Places, Places),
+            Traits(reads=reads),
+        )
 
     def on_head(self, exchange: Exchange) -> Response | None:
-        own, places = self.options, self.places
-        full = own.max_requests is not None and len(places.held) >= own.max_requests
-        if not full and own.max_per_tenant is not None:
-            full = places.by_tenant.get(exchange.tenant or "", 0) >= own.max_per_tenant
-        if full:
-            return refuse(exchange, 429, "concurrency_limit_exceeded", retry_after_s=own.retry_after_secs)
+        held, by_tenant = self.places.held, self.places.by_tenant
         tenant = exchange.tenant or ""
-        places.held[exchange] = tenant
-        places.by_tenant[tenant] = places.by_tenant.get(tenant, 0) + 1
+        own = by_tenant.get(tenant, 0)
+        if own >= self.most_per_tenant or len(held) >= self.most:
+            return refuse(exchange, 429, "concurrency_limit_exceeded", retry_after_s=self.retry_after_s)
+        held[exchange] = tenant
+        by_tenant[tenant] = own + 1
         return None
 
     def on_end(self, exchange: Exchange) -> None:
@@ -58,6 +67,8 @@ class ConcurrencyLimit(_Kind):
         if tenant is None:
             return
         by_tenant = self.places.by_tenant
-        by_tenant[tenant] -= 1
-        if not by_tenant[tenant]:
+        left = by_tenant[tenant] - 1
+        if left:
+            by_tenant[tenant] = left
+        else:
             del by_tenant[tenant]

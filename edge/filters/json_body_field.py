@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import msgspec
@@ -38,14 +38,13 @@ class Finder:
 
     def __init__(self, name: str, header: str) -> None:
         self.name, self.header = name, header.lower().encode()
-        shape = msgspec.defstruct("Body", [(name, str | msgspec.UnsetType, msgspec.UNSET)])
-        self._decode = msgspec.json.Decoder(shape).decode
-        self._value = attrgetter(name)
+        member = ("value", str | msgspec.UnsetType, msgspec.UNSET)
+        self._decode: Callable[[bytes | bytearray], Any] = msgspec.json.Decoder(
+            msgspec.defstruct("Body", [member], rename={"value": name})
+        ).decode
         self.sound: dict[str, bytes] = {}
         """Values that have been checked, as a header has them; a model is asked for again and again."""
         self._plain = json.dumps(name).encode()
-        # In a text of many words re finds a needle three times as fast as bytes.find does.
-        self._next = re.compile(re.escape(self._plain)).search
         # Any of these may begin an escaped letter of the name. Encoders do not escape ASCII letters: a body
         # that has one is rare, and is looked at slowly.
         escapes = {b"\\u%03x" % (ord(letter) >> 4) for letter in name}
@@ -66,7 +65,7 @@ class Finder:
 
     def _in_small(self, body: bytes | bytearray) -> str | None:
         self._refuse_repeated(body)
-        value: str | msgspec.UnsetType = self._value(self._decode(body))
+        value: str | msgspec.UnsetType = self._decode(body).value
         return None if value is msgspec.UNSET else value
 
     def _in_large(self, body: bytes | bytearray) -> str | None:
@@ -95,10 +94,7 @@ class Finder:
 
     def _refuse_repeated(self, body: bytes | bytearray) -> None:
         """Raises ValueError when the key stands twice in the outermost object, however it is spelled."""
-        first = self._next(body)
-        is_suspect = first is not None and self._next(body, first.end()) is not None
-        if not is_suspect and _BACKSLASH in body:
-            is_suspect = self._escape(body) is not None
+        is_suspect = body.count(self._plain) > 1 or (_BACKSLASH in body and self._escape(body) is not None)
         if is_suspect and _times(body, self.name) > 1:
             raise ValueError(f"'{self.name}' stands twice")
 

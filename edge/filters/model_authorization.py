@@ -9,18 +9,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from edge.chain import Exchange, Response, Traits, refuse
 from edge.filters.options.model_authorization import Options
 from edge.setup import Setup
 
+_REMEMBERED = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:
+    """allowed: models that were found to match, asked for again and again; patterns never change."""
+
     patterns: frozenset[str]
     matches: re.Pattern[str]
+    allowed: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    def covers(self, model: str) -> bool:
+        if self.matches.fullmatch(model) is None:
+            return False
+        if len(self.allowed) < _REMEMBERED:
+            self.allowed.add(model)
+        return True
 
 
 class _Kind:
@@ -48,7 +60,8 @@ class ModelAuthorization(_Kind):
     def on_body(self, exchange: Exchange) -> Response | None:
         grant = self.grants.get(exchange.tenant or "", self.default)
         exchange.allowed_models = grant.patterns
-        if exchange.model is None or grant.matches.fullmatch(exchange.model):
+        model = exchange.model
+        if model is None or model in grant.allowed or grant.covers(model):
             return None
         return refuse(exchange, 403, "model_not_allowed", param="model")
 

@@ -5,7 +5,7 @@ That a request is in progress is counted where it is opened, in `edge.service`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,22 +13,26 @@ from edge.chain import Exchange, Traits
 from edge.metrics import METHODS, EdgeMetrics
 from edge.usage import Tokens
 from edge.wire.faults import TIMEOUTS, UNAVAILABLE, Cause, End, RemoteFault
+from grid.telemetry.metrics import SECONDS
 
 _COMPLETE = End.COMPLETE  # on Python 3.11 a member of an Enum costs as much as a call
 _CLASSES = tuple(f"{n}xx" for n in range(6))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Series:
-    """Where requests of one kind are counted: cells to add to, and histograms' own observers."""
+    """Where requests of one kind are counted: cells to add to, and histograms' rows. prompt, completion:
+    cells of tokens, None until an answer has said any."""
 
     cluster: str
     requests: list[float]
     answers: list[float]
-    duration: Callable[[float], None]
-    first_byte: Callable[[float], None]
-    stream: Callable[[float], None]
-    first_token: Callable[[float], None]
+    duration: list[float]
+    first_byte: list[float]
+    stream: list[float]
+    first_token: list[float]
+    prompt: list[float] | None = None
+    completion: list[float] | None = None
 
 
 class _Kind:
@@ -55,10 +59,16 @@ class Observe(_Kind):
     def on_end(self, exchange: Exchange) -> None:
         self.active[0] -= 1
         key = (exchange.request.method, exchange.status, exchange.cluster)
-        series = self.series.get(key) or self._series(*key)
-        ended_at = exchange.ended_at or exchange.started_at
+        series = self.series.get(key)
+        if series is None:
+            series = self._series(*key)
+        started_at, ended_at, row = exchange.started_at, exchange.ended_at, series.duration
+        if ended_at is None:
+            ended_at = started_at
         series.requests[0] += 1
-        series.duration(ended_at - exchange.started_at)
+        lasted = ended_at - started_at
+        row[bisect_left(SECONDS, lasted)] += 1
+        row[-1] += lasted
         if exchange.attempts:
             self._moved(exchange)
         if exchange.fault is not None:
@@ -69,19 +79,33 @@ class Observe(_Kind):
                 self.metrics.trust_failures.add("peer")
             self.metrics.errors.add("internal" if exchange.refusal == "internal_error" else "filter_reject")
         elif exchange.upstream is not None and exchange.reply_at is not None:
-            series.answers[0] += 1
-            series.first_byte(exchange.reply_at - exchange.started_at)
-            series.stream(ended_at - exchange.reply_at)
-            if exchange.first_event_at is not None:
-                series.first_token(exchange.first_event_at - exchange.started_at)
-            if exchange.tokens is not None:
-                self._said(exchange.tokens, series.cluster)
+            self._answered(exchange, series, exchange.reply_at, ended_at)
         if exchange.end is not _COMPLETE and exchange.end in (End.CLIENT_GONE, End.CLIENT_STALLED):
             self.metrics.errors.add("downstream")
 
-    def _said(self, tokens: Tokens, cluster: str) -> None:
-        self.metrics.tokens.add(cluster, "prompt", by=tokens.prompt)
-        self.metrics.tokens.add(cluster, "completion", by=tokens.completion)
+    def _answered(self, exchange: Exchange, series: Series, reply_at: float, ended_at: float) -> None:
+        """By an upstream, whatever it said."""
+        series.answers[0] += 1
+        row, waited = series.first_byte, reply_at - exchange.started_at
+        row[bisect_left(SECONDS, waited)] += 1
+        row[-1] += waited
+        row, streamed = series.stream, ended_at - reply_at
+        row[bisect_left(SECONDS, streamed)] += 1
+        row[-1] += streamed
+        if exchange.first_event_at is not None:
+            row, waited = series.first_token, exchange.first_event_at - exchange.started_at
+            row[bisect_left(SECONDS, waited)] += 1
+            row[-1] += waited
+        if exchange.tokens is not None:
+            self._said(exchange.tokens, series)
+
+    def _said(self, tokens: Tokens, series: Series) -> None:
+        prompt, completion = series.prompt, series.completion
+        if prompt is None or completion is None:
+            prompt = series.prompt = self.metrics.tokens.cell(series.cluster, "prompt")
+            completion = series.completion = self.metrics.tokens.cell(series.cluster, "completion")
+        prompt[0] += tokens.prompt
+        completion[0] += tokens.completion
 
     def _moved(self, exchange: Exchange) -> None:
         """Clusters that gave way before a byte had left: their failures, though the request may have ended
@@ -109,10 +133,10 @@ class Observe(_Kind):
             name,
             metrics.requests.cell(text, status_class, self.listener, name),
             metrics.upstream.cell(name, status_class),
-            metrics.duration.cell(status_class, name),
-            metrics.first_byte.cell(name),
-            metrics.stream.cell(name),
-            metrics.first_token.cell(name),
+            metrics.duration.row(status_class, name),
+            metrics.first_byte.row(name),
+            metrics.stream.row(name),
+            metrics.first_token.row(name),
         )
         if text in METHODS:
             self.series[method, status, cluster] = made

@@ -66,20 +66,24 @@ class _Kind:
     config: ClassVar[type[Options]] = Options
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RateLimit(_Kind):
-    """key_of: whose bucket a request takes from; None when it has none. limit: the burst, as a header says
-    it."""
+    """per_tenant, per_ip: whose bucket a request takes from; with neither, all share one. spare_bits: of an
+    IPv6 address, which do not tell clients apart. limit: the burst, as a header says it. reset: what a header
+    says until the present second of `wall` is over, made once for all requests in it; reset_at: its end."""
 
     rate: float
     burst: int
     most: int
     buckets: Buckets
-    key_of: Callable[[Exchange], str | None]
+    per_tenant: bool
+    per_ip: bool
+    spare_bits: int
     limit: tuple[bytes, bytes]
-    now: Callable[[], float]
     wall: Callable[[], float]
     traits: Traits
+    reset_at: int = 0
+    reset: tuple[bytes, bytes] = (_RESET, b"0")
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> RateLimit:
@@ -88,16 +92,17 @@ class RateLimit(_Kind):
             options.burst,
             options.max_entries,
             setup.kept.keep(f"{setup.place}/{options.mode}", Buckets, Buckets),
-            _key_of(options),
+            options.mode == "per_tenant",
+            options.mode == "per_ip",
+            128 - options.ipv6_prefix_len,
             (_LIMIT, b"%d" % options.burst),
-            setup.now,
             setup.wall,
             Traits(reads=frozenset({"tenant"}) if options.mode == "per_tenant" else frozenset()),
         )
 
     def on_head(self, exchange: Exchange) -> Response | None:
-        key = self.key_of(exchange) or ""
-        left = self.buckets.take(key, self.rate, self.burst, self.most, self.now())
+        key = (exchange.tenant or "") if self.per_tenant else self._key(exchange)
+        left = self.buckets.take(key, self.rate, self.burst, self.most, exchange.started_at)
         if left >= 0:
             return None
         wait_s = 1 if math.isinf(left) else max(1, math.ceil(-left / self.rate))
@@ -105,7 +110,8 @@ class RateLimit(_Kind):
 
     def on_reply(self, exchange: Exchange, reply: Reply) -> None:
         """Says what is left now; it may be less than this request left, when others came meanwhile."""
-        row = self.buckets.rows.get(self.key_of(exchange) or "")
+        key = (exchange.tenant or "") if self.per_tenant else self._key(exchange)
+        row = self.buckets.rows.get(key)
         theirs = _UPSTREAMS[reply.received]
         if theirs:
             reply.fields = [pair for pair in reply.fields if pair[0] not in theirs]
@@ -115,19 +121,15 @@ class RateLimit(_Kind):
                     reply.remove(own)
                 break
         left = 0.0 if row is None or row[0] < 0 else row[0]
-        reset_at = math.ceil(self.wall() + (self.burst - left) / self.rate)
-        reply.fields += self.limit, (_REMAINING, b"%d" % left), (_RESET, b"%d" % reset_at)
+        full_at = self.wall() + (self.burst - left) / self.rate
+        if not self.reset_at - 1 < full_at <= self.reset_at:
+            self.reset_at = math.ceil(full_at)
+            self.reset = (_RESET, b"%d" % self.reset_at)
+        reply.fields += self.limit, (_REMAINING, b"%d" % left), self.reset
 
-
-def _key_of(options: Options) -> Callable[[Exchange], str | None]:
-    match options.mode:
-        case "global":
-            return lambda _: ""
-        case "per_tenant":
-            return lambda exchange: exchange.tenant
-        case "per_ip":
-            bits = 128 - options.ipv6_prefix_len
-            return lambda exchange: _client(exchange.address, bits)
+    def _key(self, exchange: Exchange) -> str:
+        """Of the other two modes."""
+        return _client(exchange.address, self.spare_bits) if self.per_ip else ""
 
 
 def _client(text: str, bits: int) -> str:

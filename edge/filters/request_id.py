@@ -37,18 +37,21 @@ class RequestId(_Kind):
         return cls(options.header_name.lower().encode(), options.trust_client, setup.new_id)
 
     def on_head(self, exchange: Exchange) -> Response | None:
-        given = exchange.request.fields.get(self.header)
+        fields = exchange.request.fields
+        given = fields.get(self.header)
         if given is None or not self.trust_client or not _SANE.fullmatch(given):
-            given = self.new_id().encode()
-            exchange.request.fields[self.header] = given
-        exchange.request_id = given.decode()
+            exchange.request_id = made = self.new_id()
+            fields[self.header] = made.encode()
+        else:
+            exchange.request_id = given.decode()
         return None
 
     def on_reply(self, exchange: Exchange, reply: Reply) -> None:
-        if exchange.request_id is None:
+        request_id, header = exchange.request_id, self.header
+        if request_id is None:
             return
         for name, _ in reply.fields:
-            if name == self.header:
+            if name == header:
                 reply.remove(name)
                 break
-        reply.fields.append((self.header, exchange.request_id.encode()))  # sane by now, see above
+        reply.fields.append((header, request_id.encode()))  # sane by now, see above

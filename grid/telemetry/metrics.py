@@ -96,13 +96,13 @@ class Histogram:
         self._rows: dict[tuple[str, ...], list[float]] = {}
 
     def observe(self, value: float, *labels: str) -> None:
-        row = self._rows.get(labels) or self._row(labels)
+        row = self._rows.get(labels) or self.row(*labels)
         row[bisect_left(self.bounds, value)] += 1
         row[-1] += value
 
     def cell(self, *labels: str) -> Callable[[float], None]:
         """`observe` for *labels* alone, to be kept where the look-up is too slow."""
-        row, bounds = self._row(labels), self.bounds
+        row, bounds = self.row(*labels), self.bounds
 
         def observe(value: float) -> None:
             row[bisect_left(bounds, value)] += 1
@@ -110,7 +110,9 @@ class Histogram:
 
         return observe
 
-    def _row(self, labels: tuple[str, ...]) -> list[float]:
+    def row(self, *labels: str) -> list[float]:
+        """The numbers for *labels*, where even a call is too slow: one a bound, by `bisect_left`, then those
+        over all bounds, then the sum."""
         return self._rows.setdefault(closed(self.labels, labels), [0.0] * (len(self.bounds) + 2))
 
     def family(self) -> Metric:

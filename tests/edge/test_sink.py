@@ -5,9 +5,20 @@ from __future__ import annotations
 import asyncio
 import io
 
-from edge.sink import Sink
+import pytest
+
+from edge.sink import Row, Sink
 from grid.telemetry.metrics import Counter
 from tests.kit.eventually import eventually
+
+
+def row(text: str) -> Row:
+    return str_of, text
+
+
+def str_of(row: Row) -> str:
+    text: str = row[1]
+    return text
 
 
 async def test_lines_are_written_in_order() -> None:
@@ -15,11 +26,11 @@ async def test_lines_are_written_in_order() -> None:
     made = Sink(output, Counter("dropped_total", ""))
     running = asyncio.ensure_future(made.run())
     for n in range(100):
-        made(b"%d\n" % n)
+        made(row(f"{n}\n"))
     await eventually(lambda: output.getvalue().count(b"\n") == 100, "written")
     running.cancel()
     await asyncio.wait([running])
-    made(b"last\n")
+    made(row("last\n"))
     made.flush()
     assert output.getvalue().split() == [b"%d" % n for n in range(100)] + [b"last"]
 
@@ -27,18 +38,29 @@ async def test_lines_are_written_in_order() -> None:
 def test_what_there_is_no_room_for_is_counted() -> None:
     dropped = Counter("dropped_total", "")
     made = Sink(io.BytesIO(), dropped)
-    line = b"x" * (1 << 20)
-    for _ in range(10):
-        made(line)
-    assert dropped.value() == 2
+    large = row("x" * (1 << 20))
+    for _ in range(64):  # as many as are made into lines at once
+        made(large)
+    assert dropped.value() == 64 - 8
     made.flush()
-    made(line)
-    assert dropped.value() == 2
+    made(large)
+    made.flush()
+    assert dropped.value() == 64 - 8
+
+
+def test_a_line_that_cannot_be_made_costs_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
+    output = io.BytesIO()
+    made = Sink(output, Counter("dropped_total", ""))
+    for each in (row("first\n"), (len,), row("last\n")):
+        made(each)
+    made.flush()
+    assert output.getvalue() == b"first\nlast\n"
+    assert "could not be made" in caplog.text
 
 
 def test_an_output_that_is_gone_ends_nothing() -> None:
     closed = io.BytesIO()
     made = Sink(closed, Counter("dropped_total", ""))
-    made(b"x\n")
+    made(row("x\n"))
     closed.close()
     made.flush()

@@ -22,6 +22,7 @@ from edge.readiness import Readiness
 from edge.readiness_tls import material
 from edge.reload import Reloader
 from edge.server import Server
+from edge.sink import line
 from edge.wire.engine import Engine
 
 
@@ -59,7 +60,7 @@ def write(folder: Path, text: str) -> Path:
 
 def outside(lines: list[bytes]) -> Outside:
     ids = itertools.count(1)
-    return Outside(time.monotonic, time.time, lambda: f"id-{next(ids)}", lines.append)
+    return Outside(time.monotonic, time.time, lambda: f"id-{next(ids)}", lambda row: lines.append(line(row)))
 
 
 def built(file: Path, environ: Mapping[str, str] | None = None) -> Built:

@@ -11,6 +11,7 @@ from typing import Any
 from edge.chain import Chain, Exchange, Filter, Reply, Request, Response, Step
 from edge.metrics import EdgeMetrics
 from edge.setup import Files, FilterType, Kept, Setup
+from edge.sink import line
 from edge.wire.faults import End
 from edge.wire.pool import Cluster, Endpoint
 from edge.wire.ports import Peer
@@ -49,7 +50,7 @@ class Bench:
             self.clock.now,
             self.clock.wall,
             lambda: f"id-{next(ids)}",
-            self.lines.append,
+            lambda row: self.lines.append(line(row)),
         )
 
     def build(self, kind: FilterType, **options: Any) -> Filter:
