@@ -221,6 +221,7 @@ def _front(files: ListenerFiles) -> ssl.SSLContext:
     context.minimum_version = files.min_version
     context.set_alpn_protocols(["http/1.1"])
     _ask_clients(context, files)
+    context.options |= ssl.OP_NO_RENEGOTIATION
     if files.client_cert_mode != "none":
         # A resumed session is not verified again, and would outlive a change of the CA.
         context.options |= ssl.OP_NO_TICKET
@@ -249,6 +250,7 @@ def _ask_clients(context: ssl.SSLContext, files: ListenerFiles) -> None:
 def _upstream(files: UpstreamFiles) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     if not files.verify:
         context.check_hostname = False

@@ -15,6 +15,7 @@ import logging
 import ssl
 import time
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -22,15 +23,15 @@ from edge.wire.faults import Cause
 from edge.wire.heads import date
 from edge.wire.limits import Limits
 from edge.wire.listener import Listener
-from edge.wire.pool import Cluster, Endpoint
+from edge.wire.pool import Cluster, Endpoint, UpstreamTls
 from edge.wire.ports import Service
+from edge.wire.secure import Secure, as_protocol
 from edge.wire.upstream import Upstream
 from edge.wire.wheel import TICK_S, Wheel
 
 log = logging.getLogger(__name__)
 
 _BACKLOG = 4096
-_HANDSHAKE_S = 10.0
 
 
 class Dialling(Protocol):
@@ -94,14 +95,8 @@ class Engine:
         """A listener that accepts connections now. vets: asked after each handshake; False closes the
         connection. Raises OSError when the address cannot be had."""
         listener = Listener(self, service, limits or Limits(), max_connections, vets)
-        listener.server = await self.loop.create_server(
-            listener.accept,
-            host,
-            port,
-            ssl=tls,
-            backlog=_BACKLOG,
-            ssl_handshake_timeout=_HANDSHAKE_S if tls else None,
-        )
+        accept = partial(listener.accept_secure, tls) if tls else listener.accept
+        listener.server = await self.loop.create_server(accept, host, port, backlog=_BACKLOG)
         self._listeners.append(listener)
         return listener
 
@@ -145,13 +140,10 @@ class Engine:
         began_at = time.monotonic()  # the loop's own time stands still while it works
         try:
             async with asyncio.timeout(cluster.timeouts.connect_s):
-                await self.loop.create_connection(
-                    lambda: upstream,
-                    endpoint.host,
-                    endpoint.port,
-                    ssl=tls.context() if tls else None,
-                    server_hostname=tls.server_name if tls else None,
-                )
+                if tls is None:
+                    await self.loop.create_connection(lambda: upstream, endpoint.host, endpoint.port)
+                else:
+                    await self._connect_secure(upstream, tls)
         except BaseException:
             upstream.abandon()
             raise
@@ -159,6 +151,27 @@ class Engine:
             cluster.connected(time.monotonic() - began_at)
         return upstream
 
+    async def _connect_secure(self, upstream: Upstream, tls: UpstreamTls) -> None:
+        shaken: asyncio.Future[None] = self.loop.create_future()
+        secure = Secure(upstream, tls.context(), self.wheel, partial(_settle, shaken), tls.server_name)
+        endpoint = upstream.endpoint
+        try:
+            await self.loop.create_connection(lambda: as_protocol(secure), endpoint.host, endpoint.port)
+            await shaken
+        except BaseException:
+            if shaken.cancel() or shaken.cancelled():  # else it ends by itself, with an alert
+                secure.abort()
+            raise
+
     def _tick(self) -> None:
         self.wheel.turn(self.now())
         self._ticking = self.loop.call_later(TICK_S, self._tick)
+
+
+def _settle(shaken: asyncio.Future[None], _: Secure, error: Exception | None) -> None:
+    if shaken.done():
+        return
+    if error is None:
+        shaken.set_result(None)
+    else:
+        shaken.set_exception(error)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from edge.wire.downstream import Downstream
 from edge.wire.limits import Limits
 from edge.wire.ports import Service
+from edge.wire.secure import Secure, as_protocol
 
 if TYPE_CHECKING:
     from edge.wire.engine import Engine
@@ -39,6 +40,7 @@ class Listener:
         self.server: asyncio.Server | None = None
         self.connections: set[Downstream] = set()
         self.draining = False
+        self._shaking: set[Secure] = set()
         self._at_rest: asyncio.Event = asyncio.Event()
 
     @property
@@ -51,6 +53,15 @@ class Listener:
     def accept(self) -> Downstream:
         """A protocol for a connection that was just accepted."""
         return Downstream(self)
+
+    def accept_secure(self, tls: ssl.SSLContext) -> asyncio.BaseProtocol:
+        """The same behind TLS. It is a connection once the handshake is over."""
+        secure = Secure(Downstream(self), tls, self.engine.wheel, self._shaken)
+        self._shaking.add(secure)
+        return as_protocol(secure)
+
+    def _shaken(self, secure: Secure, _: Exception | None) -> None:
+        self._shaking.discard(secure)
 
     def joined(self, connection: Downstream, tls: ssl.SSLObject | None) -> bool:
         """Count it in. False when it must not stay: one too many even to be told so, or not vetted."""
@@ -94,5 +105,7 @@ class Listener:
         self.draining = True
         if self.server is not None:
             self.server.close()
+        for secure in tuple(self._shaking):
+            secure.abort()
         for connection in tuple(self.connections):
             connection.cut()
