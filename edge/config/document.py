@@ -13,7 +13,7 @@ import yaml
 
 from edge.config.problems import ConfigRejected, Path, Problem, shown
 
-_MAX_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 _MAX_VALUES = 200_000  # after aliases are expanded; the largest sensible file has a tenth of it
 
 
@@ -36,7 +36,7 @@ for _kind, _pattern, _first in (
 @dataclass(slots=True)
 class Document:
     """value: of the whole file. places: path -> (line, column) from 1, of each key and item. problems: keys
-    that stand twice (the first counts) and what cannot be read (None stands for it).
+    that stand twice (the first counts) and what cannot be read (None stands for it, its path is in unread).
 
     origins: what is left of *value* without its faulty parts has other paths; those that differ -> the
     file's own."""
@@ -47,6 +47,7 @@ class Document:
     places: dict[Path, tuple[int, int]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     origins: dict[Path, Path] = field(default_factory=dict)
+    unread: set[Path] = field(default_factory=set)
 
     def origin(self, path: Path) -> Path:
         """The file's own path of *path*."""
@@ -68,8 +69,8 @@ class Document:
 def read(file: str, text: str) -> Document:
     """Raises ConfigRejected: not YAML, too large or nested too deeply."""
     document = Document(file, text)
-    if len(text.encode(errors="replace")) > _MAX_BYTES:
-        raise ConfigRejected([Problem(file, 0, 0, "", f"larger than {_MAX_BYTES} bytes")])
+    if len(text.encode(errors="replace")) > MAX_BYTES:
+        raise ConfigRejected([Problem(file, 0, 0, "", f"larger than {MAX_BYTES} bytes")])
     try:
         node = _compose(file, text)
         reader = _Reader(document)
@@ -134,6 +135,7 @@ class _Reader:
             return self._constructor.construct_object(node)
         except (yaml.YAMLError, ValueError):
             self._problem(node, path, f"cannot be read as {node.tag.rpartition(':')[2]}")
+            self.document.unread.add(path)
             return None
 
     def _problem(self, node: yaml.Node, path: Path, why: str) -> None:

@@ -88,7 +88,9 @@ def look(file: FilesystemPath, environ: Mapping[str, str]) -> Loaded:
     """What *file* says, whatever is wrong with it. Raises ConfigRejected when too little can be understood to
     look further."""
     try:
-        text = file.read_text()
+        with file.open("rb") as opened:
+            content = opened.read(document.MAX_BYTES + 1)
+        text = content.decode() if len(content) <= document.MAX_BYTES else content.decode(errors="replace")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8"
         raise ConfigRejected([Problem(str(file), 0, 0, "", f"cannot be read: {why}")]) from None
@@ -102,9 +104,7 @@ def understand(file: str, text: str, surroundings: Surroundings) -> Loaded:
     rest: Understood[Any] = first
     if first.model is None:
         rest = validate.understand(_Rest, read.value, read, surroundings, stand_ins=_STAND_INS)
-    unread = {problem.path for problem in read.problems}
-    found = (problem for problem in (*first.problems, *rest.problems) if problem.path not in unread)
-    problems = [*read.problems, *found]
+    problems = [*read.problems, *first.problems, *rest.problems]
     if rest.model is None:
         raise ConfigRejected(problems)
     loaded = Loaded(rest.model, rest.document, surroundings, rest.left_out)

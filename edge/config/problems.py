@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 Path = tuple[str | int, ...]
+_SHOWN = 256  # characters of a key
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,10 +34,14 @@ class ConfigRejected(Exception):
 
 
 def shown(path: Path) -> str:
-    """`("listeners", 0, "address")` as `listeners[0].address`."""
+    """`("listeners", 0, "address")` as `listeners[0].address`, on one line whatever a key holds."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        key = part if len(part) <= _SHOWN and part.isprintable() else ascii(part[:_SHOWN])
+        text += f".{key}" if text else key
     return text
 
 

@@ -21,6 +21,7 @@ from edge.config.problems import Path, Problem, did_you_mean, nearest
 
 M = TypeVar("M", bound=BaseModel)
 
+_AT_MOST = 500  # findings of one round; whoever has more has given us another file altogether
 _ROUNDS = 30  # each mends what the one before found: the depth of a file, and of the rules on one object
 
 
@@ -67,7 +68,11 @@ def _rounds(
         try:
             made = model.model_validate(value, context=surroundings)
         except ValidationError as error:
-            mending = found.take(error.errors(), value, document)
+            details = error.errors()
+            mending = found.take(details[:_AT_MOST], value, document)
+            if len(details) > _AT_MOST:
+                found.too_many(len(details) - _AT_MOST, document)
+                break
             if () in mending:
                 break
             value, document = _mended(value, document, found.at, mending)
@@ -110,7 +115,7 @@ class _Findings:
             path = _real(detail["loc"], value)
             here = document.origin((*self.at, *path))
             inner = _at(value, path)
-            if not self._follows(detail["type"], here, inner):
+            if here not in document.unread and not self._follows(detail["type"], here, inner):
                 self.problems.append(self._problem(detail, path, document))
             if detail["type"] == "extra_forbidden":
                 unknown.add(path)
@@ -125,6 +130,9 @@ class _Findings:
         changed = {p for p, what in mending.items() if p not in unknown and not _is_meant(what)}
         self.left_out |= {document.origin((*self.at, *p)) for p in changed}
         return mending
+
+    def too_many(self, left: int, document: Document) -> None:
+        self.problems.append(document.problem(self.at, f"{left} more problems are not shown"))
 
     def _follows(self, kind: str, here: Path, inner: object) -> bool:
         """Whether a finding of *kind* at the file's path *here* only says what was left out before."""
@@ -174,6 +182,10 @@ class _Findings:
                 return document.problem(path, f"unknown key{did_you_mean(str(detail['loc'][-1]), known)}")
             case "missing":
                 return document.problem(path, "is required")
+            case "model_type" | "dict_type" | "model_attributes_type":
+                return document.problem(path, "should be a mapping")
+            case "list_type":
+                return document.problem(path, "should be a list")
             case "literal_error":
                 given, expected = _words(detail)
                 wanted = detail.get("ctx", {}).get("expected", "")

@@ -225,3 +225,45 @@ def _mutated(text: str, source: random.Random) -> str:
 def test_a_damaged_file_is_a_configuration_or_refused(source: random.Random) -> None:
     refusals = _refusals(_mutated(GOOD, source))
     assert refusals is None or all(refusal.startswith("f.yaml") for refusal in refusals)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("- a\n- b\n", ["f.yaml:1:1: should be a mapping"], id="a list"),
+        pytest.param("hello", ["f.yaml:1:1: should be a mapping"], id="a word"),
+        pytest.param(
+            GOOD + '"k\\nlisteners: x\\u202e": 1\n',
+            [r"f.yaml:11:1: 'k\nlisteners: x\u202e': unknown key (did you mean 'listeners'?)"],
+            id="a key that would write a line of its own",
+        ),
+        pytest.param(
+            GOOD.replace("address: 127", "address: &a [*a]\n    x: 127"),
+            ["f.yaml: nested too deeply"],
+            id="an alias of itself",
+        ),
+        pytest.param(
+            GOOD.replace("name: main\n    address", "name: " + "9" * 9999 + "\n    address"),
+            ["f.yaml:3:11: listeners[0].name: cannot be read as int"],
+            id="a number nobody can hold, told once",
+        ),
+    ],
+)
+def test_odd_files(text: str, expected: list[str]) -> None:
+    assert problems(text) == expected
+
+
+def test_a_byte_order_mark_and_carriage_returns_are_no_problem() -> None:
+    assert parsed("\ufeff" + GOOD.replace("\n", "\r\n")).gateway == parsed(GOOD).gateway
+
+
+def test_of_very_many_problems_the_first_are_shown_and_the_rest_are_counted() -> None:
+    found = problems(GOOD + "".join(f"k{n}: 1\n" for n in range(3000)))
+    assert found[0] == "f.yaml:2:1: 2500 more problems are not shown"
+    assert len(found) == 501
+    assert found[1].endswith("k0: unknown key")
+
+
+def test_a_file_without_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(ConfigRejected, match="larger than"):
+        load.load(Path("/dev/zero"), {})
