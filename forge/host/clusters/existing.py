@@ -60,7 +60,7 @@ class ExistingClusters:
         except Unusable as error:
             return _kept(one.silent(about.owner, str(error)))
         except ForgeError as error:
-            return _kept(one.silent(about.owner, f"its API does not answer: {error.why or error.what}"))
+            return _kept(one.silent(about.owner, _silence(error)))
         if identity != about.id:
             why = f"context {about.context!r} leads to another cluster than before"
             return _kept(one.unfinished(about.owner, why))
@@ -153,7 +153,7 @@ def paths(environ: Mapping[str, str]) -> list[Path]:
 
 def _inlined(row: Mapping[str, Any], one: str, folder: Path) -> dict[str, Any]:
     """The row with the files that it names inside it, so that it can lie elsewhere. A token's file
-    stays a file, since it is renewed there."""
+    stays a file, since it is renewed there, and a program stays where it is."""
     found = row.get(one)
     if not isinstance(found, dict):
         return dict(row)
@@ -164,6 +164,9 @@ def _inlined(row: Mapping[str, Any], one: str, folder: Path) -> dict[str, Any]:
             inner[f"{name}-data"] = base64.b64encode(_bytes(folder / str(path))).decode()
     if inner.get("tokenFile"):
         inner["tokenFile"] = str(folder / str(inner["tokenFile"]))
+    program = inner.get("exec")
+    if isinstance(program, dict) and "/" in str(program.get("command") or ""):
+        inner["exec"] = {**program, "command": str(folder / str(program["command"]))}
     return {**row, one: inner}
 
 
@@ -176,6 +179,13 @@ def _bytes(path: Path) -> bytes:
 
 def access_of(folder: Folder, config: Config, network_server: str) -> Access:
     return Access(folder.kubeconfig, config.context, config.server, network_server, config.ca)
+
+
+def _silence(error: ForgeError) -> str:
+    """Why nothing is known of it, in one line."""
+    if error.code in ("FG0741", "FG0751", "FG0753"):
+        return f"{error.what}: {error.why}"
+    return f"its API does not answer: {error.why or error.what}"
 
 
 def _kept(found: Observed) -> Observed:

@@ -26,10 +26,10 @@ _GLANCE_S = 0.5
 
 
 def open_kube(reach: Access, name: str = "") -> ApiKube:
-    """The API of the cluster *name* (for errors). Connects when first asked. Raises FG0751."""
-    return ApiKube(
-        name or reach.context, Transport(access.AccessFile(reach.kubeconfig, reach.context).credentials)
-    )
+    """The API of the cluster *name* (for errors). Connects when first asked. Raises FG0751; FG0741 or FG0753
+    of the program that gives its credentials."""
+    file = access.AccessFile(reach.kubeconfig, reach.context)
+    return ApiKube(name or reach.context, Transport(file.credentials, file.renew))
 
 
 class ApiKube:

@@ -36,9 +36,10 @@ class Exchange:
         """The answer, tried again while it may pass: OK, or a refusal. what: `apply Deployment shop/web`,
         for errors. Raises FG0730 when there is none, FG0755 for 401 and 403, Interrupted."""
         patience = patience or Patience(LOOK_S)
-        attempt = 0
+        attempt, renewed = 0, False
         while True:
             attempt += 1
+            to = self._transport.to
             try:
                 reply = self._transport.ask(request, patience.cancel)
             except Stopped:
@@ -50,6 +51,9 @@ class Exchange:
             if reply.is_ok:
                 patience.went_well()
                 return reply
+            if reply.status == 401 and not renewed and self._transport.renewed(to):
+                renewed = True
+                continue
             if not may_pass(reply):
                 if reply.status == 401 or (reply.status == 403 and "admission" not in reply.words):
                     raise faults.denied(self.name, what, reply.words)

@@ -107,9 +107,13 @@ class Reply:
 class Transport:
     """Speaks to one server. Any number of threads may ask at once."""
 
-    def __init__(self, credentials: Callable[[], Credentials]) -> None:
-        """credentials: as they are now, asked for at every new connection."""
+    def __init__(
+        self, credentials: Callable[[], Credentials], renew: Callable[[Credentials], bool] = lambda _: False
+    ) -> None:
+        """credentials: as they are now, asked for at every new connection. renew: asked after some were
+        refused, whether there are others."""
         self._source = credentials
+        self._renew = renew
         self._kept: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         self._use(credentials())
@@ -132,6 +136,14 @@ class Transport:
         if now is not self._credentials:
             self.close()
             self._use(now)
+
+    def renewed(self, refused: object) -> bool:
+        """Whether there are other credentials than those of `to` that were refused; they are used from now
+        on."""
+        if self._credentials is refused and not self._renew(self._credentials):
+            return False
+        self._refresh()
+        return True
 
     def ask(self, request: Request, cancel: Cancel | None = None) -> Reply:
         """The answer, whatever its status. Raises Unreached, Stopped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -278,3 +279,34 @@ def test_a_cluster_that_changed_its_context_is_another(
     first = create()
     leads_to(other, "new")
     assert create(replace(WANTED, context="new")) != first
+
+
+def test_a_program_may_give_the_access(
+    clusters: Clusters,
+    create: Callable[..., str],
+    leads_to: Callable[..., None],
+    config: Path,
+    prod: EmbeddedCluster,
+) -> None:
+    """With a client's certificate, as some clouds do it; a token is in tests/forge/host/kube."""
+    leads_to(prod)
+    document = yaml.safe_load(config.read_text())
+    user = document["users"][0]["user"]
+    given = {
+        "clientCertificateData": b64decode(user["client-certificate-data"]).decode(),
+        "clientKeyData": b64decode(user["client-key-data"]).decode(),
+    }
+    version = "client.authentication.k8s.io/v1"
+    answer = {"apiVersion": version, "kind": "ExecCredential", "status": given}
+    (config.parent / "login").write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    (config.parent / "login").chmod(0o755)
+    document["users"][0]["user"] = {"exec": {"apiVersion": version, "command": "./login"}}
+    config.write_text(yaml.safe_dump(document))
+    create()
+    (look,) = clusters.observe(OWNER, {FAR: WANTED}, recorded(WANTED)).values()
+    assert look.phase is Phase.RUNNING
+    (config.parent / "login").write_text("#!/bin/sh\necho 'log in first' >&2; exit 1\n")
+    document["users"][0]["user"]["exec"]["args"] = ["again"]
+    config.write_text(yaml.safe_dump(document))
+    with pytest.raises(ForgeError, match=r"FG0753.*log in first"):
+        create()

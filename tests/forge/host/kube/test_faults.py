@@ -276,7 +276,18 @@ users: [{name: u, user: {token: t}}, {name: program, user: {exec: {command: aws}
         pytest.param("{", "a", "no YAML", id="no YAML"),
         pytest.param("- a", "a", "it is no kubeconfig", id="a list"),
         pytest.param(KUBECONFIG, "z", "no context 'z'", id="no such context"),
-        pytest.param(KUBECONFIG, "b", "its user has exec", id="a program for credentials"),
+        pytest.param(
+            KUBECONFIG.replace("exec", "auth-provider"),
+            "b",
+            "has auth-provider, which Kubernetes has dropped",
+            id="an old auth provider",
+        ),
+        pytest.param(
+            KUBECONFIG.replace("token: t", "token: 't t'"),
+            "a",
+            "characters that no token has",
+            id="a token with a blank",
+        ),
         pytest.param(KUBECONFIG.replace("https:", "ftp:"), "a", "no address", id="no address"),
         pytest.param(
             KUBECONFIG.replace("server:", "certificate-authority-data: '***', server:"),
