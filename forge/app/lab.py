@@ -86,11 +86,16 @@ class Lab:
 
 
 def find(options: Options, cwd: Path | None = None) -> Lab:
-    """The lab that the flags name, or the nearest forge.yaml from cwd upwards."""
+    """The lab that the flags name, or the nearest forge.yaml from cwd upwards.
+
+    Folders are taken as they really are: the same lab, reached by a link and not by it, has the same
+    paths in what it runs, and so nothing of it differs. A forge.yaml that is a link itself stays one.
+    """
     config = (options.config or _nearest(cwd or Path.cwd())).absolute()
     if config.is_dir():
         config /= FILE
-    state_dir = options.state_dir.absolute() if options.state_dir else config.parent / DIRECTORY
+    config = config.parent.resolve() / config.name
+    state_dir = options.state_dir.resolve() if options.state_dir else config.parent / DIRECTORY
     return Lab(config, state_dir, options)
 
 

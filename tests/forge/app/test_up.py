@@ -87,6 +87,19 @@ def test_every_service_keeps_its_address_when_others_come(lab: FakeLab) -> None:
     assert {k: v for k, v in after.addresses.items() if k in before.addresses} == before.addresses
 
 
+def test_a_lab_that_is_reached_by_a_link_is_the_same_one(lab: FakeLab) -> None:
+    mounted = WEB + ", volumes: [{source: ./app, target: /app}]"
+    (lab.folder / "app").mkdir()
+    lab.write(file(mounted, DB))
+    lab.up()
+    link = lab.folder.with_name("link")
+    link.symlink_to(lab.folder)
+    linked = FakeLab(link, lab.machine)
+    linked.write(file(mounted, DB) + "\n")
+    assert linked.plan() == ""
+    assert linked.up()[0].is_empty
+
+
 def test_a_changed_service_is_replaced_and_nothing_else(lab: FakeLab) -> None:
     lab.up()
     ids = {name: thing.id for name, thing in lab.machine.containers.items()}
