@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 class _StreamOptions(msgspec.Struct):
-    include_usage: bool = False
+    include_usage: bool | None = None
 
 
 class Message(msgspec.Struct):
@@ -47,16 +47,19 @@ class Message(msgspec.Struct):
 
 
 class Generate(msgspec.Struct):
-    """A chat or a completion request; `messages` or `prompt` is filled, by the API it came through."""
+    """A chat or a completion request; `messages` or `prompt` is filled, by the API it came through.
+
+    A null is as good as nothing.
+    """
 
     model: str
-    messages: list[Message] = []
-    prompt: str | list[str | int] | None = None
-    stream: bool = False
+    messages: list[Message] | None = None
+    prompt: str | list[str | int | list[int]] | None = None
+    stream: bool | None = None
     stream_options: _StreamOptions | None = None
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
-    n: int = 1
+    n: int | None = None
 
     @property
     def limit(self) -> int | None:
@@ -64,26 +67,31 @@ class Generate(msgspec.Struct):
 
     @property
     def usage_asked(self) -> bool:
-        return self.stream_options is not None and self.stream_options.include_usage
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
 
     def question(self, api: Api) -> str:
         """What is answered: the last user message, or the prompt."""
         if api == "chat":
-            return next((m.text() for m in reversed(self.messages) if m.role == "user"), "")
+            return next((m.text() for m in reversed(self.messages or ()) if m.role == "user"), "")
         return _joined(self.prompt)
 
     def whole(self, api: Api) -> str:
         """All text a model would read."""
         if api == "chat":
-            return "".join(f"{m.role}: {m.text()}\n" for m in self.messages)
+            return "".join(f"{m.role}: {m.text()}\n" for m in self.messages or ())
         return _joined(self.prompt)
 
 
 class Embed(msgspec.Struct):
     model: str
     input: str | list[str | int | list[int]]
-    encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int = 16
+    encoding_format: Literal["float", "base64"] | None = None
+    dimensions: int | None = None
+
+    @property
+    def length(self) -> int:
+        """Of each vector."""
+        return 16 if self.dimensions is None else self.dimensions
 
     def texts(self) -> list[str]:
         """Each input as text; token numbers are their own text."""
@@ -105,7 +113,7 @@ def read_generate(body: bytes, api: Api) -> Generate:
         raise Refused(400, "'messages' must not be empty", "invalid_request_error", "messages")
     if api == "completion" and asked.prompt is None:
         raise Refused(400, "'prompt' is required", "invalid_request_error", "prompt")
-    if asked.n != 1:
+    if asked.n not in (None, 1):
         raise Refused(400, "only n=1 is simulated", "unsupported_value", "n")
     if asked.limit is not None and asked.limit < 1:
         raise Refused(400, "max_tokens must be at least 1", "invalid_request_error", "max_tokens")
@@ -115,7 +123,7 @@ def read_generate(body: bytes, api: Api) -> Generate:
 def read_embed(body: bytes) -> Embed:
     """Raises Refused with 400."""
     asked = _read(_EMBED, body)
-    if not 1 <= asked.dimensions <= 4096 or not asked.input:
+    if not 1 <= asked.length <= 4096 or not asked.input:
         raise Refused(400, "dimensions is 1..4096 and input is not empty", "invalid_request_error")
     return asked
 
@@ -196,7 +204,7 @@ DONE = b"data: [DONE]\n\n"
 
 def embeddings(asked: Embed, vectors: list[list[float]], prompt_tokens: int) -> bytes:
     def shown(vector: list[float]) -> list[float] | str:
-        if asked.encoding_format == "float":
+        if asked.encoding_format != "base64":
             return vector
         return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
@@ -227,5 +235,5 @@ def error(status: int, message: str, code: str, param: str | None = None) -> byt
 
 def _joined(value: object) -> str:
     if isinstance(value, list):
-        return " ".join(str(item) for item in value)
+        return " ".join(map(_joined, value))
     return "" if value is None else str(value)

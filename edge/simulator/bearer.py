@@ -9,21 +9,22 @@ from pathlib import Path
 
 @dataclass(slots=True)
 class Bearer:
-    """Neither token nor path: everybody may call. A file that is gone while we run keeps its last token."""
+    """Neither token nor path: everybody may call. A file that is gone while we run keeps its last token; with
+    an empty one nobody may call."""
 
     token: str | None
     path: Path | None
     _read: tuple[int, bytes] | None = None
 
     def allows(self, authorization: str) -> bool:
-        expected = self._expected()
+        expected = self.expected()
         if expected is None:
             return True
         scheme, _, given = authorization.partition(" ")
         shown = given.strip().encode(errors="surrogateescape")
-        return scheme.lower() == "bearer" and hmac.compare_digest(shown, expected)
+        return scheme.lower() == "bearer" and bool(expected) and hmac.compare_digest(shown, expected)
 
-    def _expected(self) -> bytes | None:
+    def expected(self) -> bytes | None:
         """A Secret volume replaces the file: its change time says when to read again. Raises OSError when
         gone."""
         if self.path is None:

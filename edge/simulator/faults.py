@@ -18,6 +18,7 @@ Any of them takes `requests` (switches itself off after so many met it), `second
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,6 +43,18 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     share: float = 1.0
     requests: int | None = None
     seconds: float | None = None
+
+
+_RULES: tuple[tuple[str, Callable[[Fault], bool]], ...] = (
+    ("share is 0..1", lambda fault: 0 <= fault.share <= 1),
+    ("status is 400..599", lambda fault: 400 <= fault.status <= 599),
+    ("factor is above 0 and at most 1000000", lambda fault: 0 < fault.factor <= 1e6),
+    ("running is 0 or more", lambda fault: fault.running >= 0),
+    ("after is 0 or more", lambda fault: fault.after >= 0),
+    ("retry_after is 0 or more", lambda fault: fault.retry_after is None or fault.retry_after >= 0),
+    ("requests is 1 or more", lambda fault: fault.requests is None or fault.requests >= 1),
+    ("seconds is above 0", lambda fault: fault.seconds is None or fault.seconds > 0),
+)
 
 
 @dataclass(slots=True)
@@ -70,10 +83,9 @@ class Faults:
             fault = msgspec.json.decode(parameters or b"{}", type=Fault)
         except msgspec.DecodeError as error:
             raise UnknownFault(str(error)) from None
-        if not (
-            0 <= fault.share <= 1 and 400 <= fault.status <= 599 and fault.factor > 0 and fault.running >= 0
-        ):
-            raise UnknownFault("share is 0..1, status 400..599, factor above 0, running 0 or more")
+        wrong = [name for name, holds in _RULES if not holds(fault)]
+        if wrong:
+            raise UnknownFault("; ".join(wrong))
         until = None if fault.seconds is None else now + fault.seconds
         self._active[kind] = _Active(fault, fault.requests, until)
         return fault

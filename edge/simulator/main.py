@@ -22,7 +22,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     settings = parse(sys.argv[1:] if argv is None else argv, os.environ)
     logs.configure()
     try:
-        Bearer(settings.bearer, Path(settings.bearer_file) if settings.bearer_file else None).allows("")
+        bearer = Bearer(settings.bearer, Path(settings.bearer_file) if settings.bearer_file else None)
+        if bearer.expected() == b"":
+            sys.stderr.write(f"praxis-sim: {settings.bearer_file} is empty\n")
+            return 1
     except OSError as error:
         sys.stderr.write(f"praxis-sim: {settings.bearer_file} cannot be read: {error.strerror}\n")
         return 1

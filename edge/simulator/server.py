@@ -59,7 +59,7 @@ class Simulator:
         self.bearer = Bearer(own.bearer, Path(own.bearer_file) if own.bearer_file else None)
 
     def app(self) -> web.Application:
-        app = web.Application(client_max_size=_MAX_BODY)
+        app = web.Application(client_max_size=_MAX_BODY, middlewares=[self._shaped])
         app.router.add_post("/v1/chat/completions", self._api(lambda r, s: self._generate(r, s, "chat")))
         app.router.add_post("/v1/completions", self._api(lambda r, s: self._generate(r, s, "completion")))
         app.router.add_post("/v1/embeddings", self._api(self._embeddings))
@@ -67,6 +67,18 @@ class Simulator:
         app.router.add_get("/health", self._health)
         app.router.add_get("/metrics", self._scrape)
         return app
+
+    @web.middleware
+    async def _shaped(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """A path or method that is not here is refused as the API refuses."""
+        try:
+            return await handler(request)
+        except web.HTTPClientError as error:
+            body = answers.error(
+                error.status, f"{error.reason}: {request.path[:256]}", "invalid_request_error"
+            )
+            allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+            return _json(error.status, body, self._who(_request_id(request)) | allow)
 
     def take_over_faults(self) -> None:
         """Gives the queue the capacity the faults leave it now."""
@@ -102,6 +114,9 @@ class Simulator:
                 return await handle(request, seen)
             except Refused as refused:
                 return self._refuse(refused, seen)
+            except web.HTTPRequestEntityTooLarge:
+                why = f"a body has at most {_MAX_BODY} bytes"
+                return self._refuse(Refused(413, why, "invalid_request_error"), seen)
             except Spoiled:
                 return web.Response()  # the connection is gone: this goes nowhere
             except (asyncio.CancelledError, ConnectionError):
@@ -144,7 +159,7 @@ class Simulator:
         async with self.queue.turn():
             await self.pace.first_token(seen, seen.tokens_in)
             seed = self.settings.seed
-            vectors = [tokens.embed(seed, asked.model, text, asked.dimensions) for text in texts]
+            vectors = [tokens.embed(seed, asked.model, text, asked.length) for text in texts]
         return _json(200, answers.embeddings(asked, vectors, seen.tokens_in), self._who(seen.request_id))
 
     async def _generate(self, request: web.Request, seen: Seen, api: Api) -> web.StreamResponse:

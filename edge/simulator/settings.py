@@ -73,6 +73,24 @@ _HELP = {
 """By field of Settings. The bearer itself is not here: in argv it would be on everybody's screen."""
 
 
+_MOST_MS = 3_600_000
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "port": (0, 65_535),
+    "admin_port": (0, 65_535),
+    "ttft_ms": (0, _MOST_MS),
+    "itl_ms": (0, _MOST_MS),
+    "prefill_us": (0, _MOST_MS * 1000),
+    "jitter": (0, 1),
+    "load_factor": (1, 1000),
+    "running": (1, 1_000_000),
+    "waiting": (0, 1_000_000),
+    "kv_blocks": (1, 1_000_000_000),
+    "block_tokens": (1, 1_000_000),
+    "tokens": (1, 1_000_000),
+}
+"""Smallest and largest value, by field of Settings."""
+
+
 def parse(argv: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """Settings from flags, each with a variable behind it (`--ttft-ms`, `PRAXIS_SIM_TTFT_MS`).
 
@@ -102,6 +120,9 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> Settings:
         parser.error("--models: name at least one model")
     if found["mode"] not in get_args(Mode):  # argparse does not look at defaults, which a variable is to it
         parser.error(f"--mode: {found['mode']!r} is none of {', '.join(get_args(Mode))}")
+    for name, (least, most) in _BOUNDS.items():
+        if not least <= found[name] <= most:
+            parser.error(f"--{name.replace('_', '-')}: {found[name]} is not within {least}..{most}")
     return Settings(**found, bearer=environ.get("PRAXIS_SIM_BEARER") or None)
 
 

@@ -65,6 +65,8 @@ class Switches:
             asked = msgspec.json.decode(body or b"{}", type=_Pins)
         except msgspec.DecodeError as error:
             return admin.as_json({"error": str(error)}, 400)
+        if (asked.queue or 0) < 0 or not 0 <= (asked.kv or 0) <= 1:
+            return admin.as_json({"error": "queue is 0 or more, kv is 0..1"}, 400)
         self.simulator.load.pins = Pins(asked.queue, asked.kv)
         return self.status()
 

@@ -47,8 +47,13 @@ def test_switching_off_one_leaves_the_others() -> None:
         pytest.param("explode", b"{}", "no fault named 'explode'; there are down, slow", id="unknown kind"),
         pytest.param("slow", b'{"facto": 2}', "unknown field `facto`", id="unknown parameter"),
         pytest.param("slow", b"{", "truncated", id="not JSON"),
-        pytest.param("error", b'{"status": 200}', "status 400..599", id="an error that is none"),
-        pytest.param("slow", b'{"factor": 0}', "factor above 0", id="time that stands still"),
+        pytest.param("error", b'{"status": 200}', "status is 400..599", id="an error that is none"),
+        pytest.param("reset", b'{"after": -1}', "after is 0 or more", id="before the first chunk"),
+        pytest.param("error", b'{"retry_after": -1}', "retry_after is 0 or more", id="a second ago"),
+        pytest.param("error", b'{"requests": 0}', "requests is 1 or more", id="for nobody"),
+        pytest.param("error", b'{"requests": -1}', "requests is 1 or more", id="for fewer than nobody"),
+        pytest.param("hang", b'{"seconds": 0}', "seconds is above 0", id="for no time"),
+        pytest.param("slow", b'{"factor": 0}', "factor is above 0", id="time that stands still"),
     ],
 )
 def test_what_does_not_read_switches_nothing(kind: str, parameters: bytes, said: str) -> None:

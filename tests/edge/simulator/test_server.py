@@ -358,3 +358,64 @@ async def test_the_log_accounts_for_every_request_by_its_id(
             )
     lines = [(r.request_id, r.outcome) for r in caplog.records if r.message == "request"]  # type: ignore[attr-defined]  # facts given as extra
     assert lines == [("r0", "answered"), ("r1", "answered"), ("r2", "answered")]
+
+
+async def test_a_token_file_emptied_while_it_runs_lets_nobody_in(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("right")
+    async with (
+        simulators.running(bearer=None, bearer_file=str(file)) as sim,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{sim.port}/v1") as plain,
+    ):
+        assert (await plain.get("/models", headers={"Authorization": "Bearer right"})).status_code == 200
+        file.write_text("")
+        for shown in ("Bearer", "Bearer right"):
+            assert (await plain.get("/models", headers={"Authorization": shown})).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param(
+            "chat/completions",
+            {"messages": QUESTION, "stream": None, "n": None, "stream_options": None, "max_tokens": None},
+            id="chat",
+        ),
+        pytest.param("completions", {"prompt": [[1, 2], [3]], "stream": None}, id="lists of token numbers"),
+        pytest.param(
+            "embeddings", {"input": "a", "dimensions": None, "encoding_format": None}, id="embeddings"
+        ),
+    ],
+)
+async def test_null_is_as_good_as_nothing(sim: Process, path: str, body: dict[str, object]) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{sim.port}/v1") as plain:
+        answer = await plain.post(
+            f"/{path}", json={"model": "shared-model", **body}, headers={"Authorization": "Bearer right"}
+        )
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "size", "status"),
+    [
+        pytest.param("GET", "/v1/nothing", 0, 404, id="a path that is not here"),
+        pytest.param("PUT", "/v1/models", 0, 405, id="a method that is not here"),
+        pytest.param("POST", "/v1/chat/completions", 9 * 1024 * 1024, 413, id="a body without end"),
+    ],
+)
+async def test_every_refusal_has_the_shape_of_the_api(
+    sim: Process, method: str, path: str, size: int, status: int
+) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{sim.port}", timeout=20) as plain:
+        answer = await plain.request(
+            method, path, content=b"x" * size, headers={"Authorization": "Bearer right"}
+        )
+    assert answer.status_code == status
+    assert answer.headers["x-sim-provider"] == "provider-east"
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize("pins", [{"queue": -1}, {"kv": 1.5}, {"kv": -0.1}])
+async def test_a_load_that_cannot_be_is_not_shown(sim: Process, pins: dict[str, float]) -> None:
+    assert (await switch(sim, "PUT", "/load", **pins)).status_code == 400
+    assert (await samples(sim))["praxis_sim_kv_ratio"] == 0

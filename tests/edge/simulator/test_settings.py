@@ -36,6 +36,32 @@ def test_a_variable_is_held_to_the_same_choices(capsys: pytest.CaptureFixture[st
     assert "'sing' is none of echo, random" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        pytest.param("--port", "70000", id="a port there is not"),
+        pytest.param("--admin-port", "-1", id="a negative port"),
+        pytest.param("--running", "0", id="nobody served"),
+        pytest.param("--waiting", "-1", id="fewer than none waiting"),
+        pytest.param("--kv-blocks", "0", id="no cache"),
+        pytest.param("--block-tokens", "0", id="blocks of nothing"),
+        pytest.param("--tokens", "0", id="answers of nothing"),
+        pytest.param("--ttft-ms", "-1", id="before it was asked"),
+        pytest.param("--ttft-ms", "nan", id="no time at all"),
+        pytest.param("--itl-ms", "inf", id="never"),
+        pytest.param("--jitter", "1.5", id="jitter past nothing"),
+        pytest.param("--load-factor", "0", id="faster under load"),
+    ],
+)
+def test_numbers_have_bounds(flag: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse([flag, value], {})
+    assert f"{flag}: " in capsys.readouterr().err
+    variable = f"PRAXIS_SIM_{flag.removeprefix('--').replace('-', '_').upper()}"
+    with pytest.raises(SystemExit):
+        parse([], {variable: value})
+
+
 @pytest.mark.parametrize("argv", [["--models", " "], ["--mode", "sing"], ["--unknown"], ["--port", "many"]])
 def test_what_does_not_read_ends_with_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -34,3 +34,11 @@ def test_a_bearer_file_that_is_not_there_is_said_before_a_port_opens(tmp_path: P
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert "none cannot be read: No such file" in done.stderr
+
+
+def test_an_empty_bearer_file_is_no_open_door(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    argv = [sys.executable, "-m", "edge.simulator", "--bearer-file", str(tmp_path / "empty"), "--port", "0"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "empty is empty" in done.stderr
