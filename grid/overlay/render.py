@@ -11,6 +11,7 @@ No candidate at all is a document too: the gateway must say "none" rather than g
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
@@ -44,7 +45,8 @@ class Shelf:
         for place in range(len(self.candidates), count):
             candidate = _candidate(self.ranking.placed(place), place)
             self.candidates.append(candidate)
-            self.texts.append(routed_text(candidate))
+            # Gateways that see alike are told alike: such texts are held once.
+            self.texts.append(sys.intern(routed_text(candidate)))
 
 
 @dataclass(slots=True)

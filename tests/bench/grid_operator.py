@@ -1,8 +1,9 @@
 """An operator process and an overlay-sync on a real API: memory and time at size, and from a change to the file.
 
 Goals: 120 MB resident with 1,000 sites, 5,000 provider-models and 10 gateways; change to file p99 50 ms. The API
-is an embedded cluster in a process of its own. Ten overlays of 300 KB are ten server-side applies, which it reads
-as YAML, at a quarter of a second each: what a change takes here is mostly that.
+is an embedded cluster in a process of its own; the operator's allocator is set as `grid/deploy` sets it. Ten
+overlays of 300 KB are ten server-side applies, which the API reads as YAML, at a quarter of a second each: what a
+change takes here is mostly that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from grid.kube.client import Client, connect
 from grid.kube.port import CONFIG_MAP, GRID_NETWORK, GRID_SITE, INFERENCE_PROVIDER, Kind, KubeFault
 from grid.sync import file
@@ -32,6 +35,7 @@ from tests.kit.resources import gateway, network, provider, site
 
 SITES, PROVIDERS, MODELS, GATEWAYS, CHANGES = 1_000, 500, 10, 10, 200
 HERE = "edge-0"
+DEPLOYMENT = Path(__file__).parents[2] / "grid" / "deploy" / "workload" / "deployment.yaml"
 
 
 async def eventually(look: Callable[[], Awaitable[bool]], within_s: float = 300.0) -> None:
@@ -102,7 +106,7 @@ async def at_size() -> None:
         refs = [gateway(f"edge-{number}") for number in range(GATEWAYS)]
         await put(cluster.client, GRID_NETWORK, [network("production", *refs)])
         began = time.perf_counter()
-        async with operator(cluster, tls, HERE, GRID_PROBE_EVERY_S="60") as running:
+        async with operator(cluster, tls, HERE, GRID_PROBE_EVERY_S="60", **deployed("MALLOC_")) as running:
             await eventually(lambda: full(cluster.client))
             print(f"{'first overlays':>22}: {time.perf_counter() - began:6.2f} s after the start")
             await settled(cluster.client)
@@ -111,6 +115,13 @@ async def at_size() -> None:
             await quiet(running, pid)
             await changed(cluster.client)
             print(f"{'resident at the end':>22}: {resident_mb(pid):6.0f} MB")
+
+
+def deployed(prefix: str) -> dict[str, str]:
+    """What `grid/deploy` sets of the environment, of names that begin so."""
+    made = yaml.safe_load(DEPLOYMENT.read_text(encoding="utf-8"))
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    return {each["name"]: each["value"] for each in container["env"] if each["name"].startswith(prefix)}
 
 
 async def full(client: Client) -> bool:
@@ -196,7 +207,7 @@ async def holds(output: Path, data: bytes) -> bool:
 
 def peak_mb(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1000
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
 def main() -> None:

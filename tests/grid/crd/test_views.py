@@ -153,3 +153,11 @@ def test_published_resources_are_read() -> None:
         if isinstance(document, dict) and document.get("kind") in READERS
     ]
     assert len({type(view) for view in found}) == 3
+
+
+def test_views_that_were_given_the_same_fields_hold_their_names_once() -> None:
+    one, other = read_site(site("a", zone="z1")), read_site(site("b", zone="z2"))
+    assert one.spec.model_fields_set is other.spec.model_fields_set
+    changed = one.spec.model_copy(update={"sovereignty_zone": "eu"})
+    assert "sovereignty_zone" in changed.model_fields_set
+    assert "sovereignty_zone" not in other.spec.model_fields_set
