@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     metrics = EdgeMetrics()
     sink = Sink(sys.stdout.buffer, metrics.access_dropped)
-    outside = Outside(time.monotonic, time.time, ids(secrets.token_hex(8)), sink, metrics=metrics)
+    outside = Outside(time.monotonic, time.time, ids(secrets.token_hex(8)), sink.take, metrics=metrics)
     try:
         built = build(look(given.config, os.environ), outside)
     except ConfigRejected as rejected:

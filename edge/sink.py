@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from grid.telemetry.metrics import Counter
 
@@ -24,15 +24,22 @@ _AT_ONCE = 64  # rows; each keeps a request's values in memory, and a whole batc
 _MOST_BYTES = 8 * 1024 * 1024
 
 Row = tuple[Any, ...]
-"""First, what makes a line of it: called with the row, returns the line with its end."""
+"""First, the Lines that makes a line of it."""
 
 Access = Callable[[Row], None]
 
 
+class Lines(Protocol):
+    """What rows become lines by."""
+
+    def line(self, row: Row, /) -> str:
+        """The line of *row*, with its end."""
+
+
 def line(row: Row) -> bytes:
-    """The line of *row*."""
-    made: str = row[0](row)
-    return made.encode()
+    """The line of *row*, as it is written."""
+    by: Lines = row[0]
+    return by.line(row).encode()
 
 
 class Sink:
@@ -44,7 +51,8 @@ class Sink:
         self._rows: list[Row] = []
         self._waiting = bytearray()  # one place for all lines: kept apart, each would be memory of its own
 
-    def __call__(self, row: Row) -> None:
+    def take(self, row: Row) -> None:
+        """A line is to be made of *row*, soon."""
         rows = self._rows
         rows.append(row)
         if len(rows) >= _AT_ONCE:
@@ -55,10 +63,10 @@ class Sink:
         while True:
             await asyncio.sleep(_EVERY_S)
             if self._rows or self._waiting:
-                await asyncio.to_thread(self._write, self._take())
+                await asyncio.to_thread(self._write, self._take_all())
 
     def flush(self) -> None:
-        self._write(self._take())
+        self._write(self._take_all())
 
     def _make_lines(self) -> None:
         rows, self._rows = self._rows, []
@@ -67,11 +75,12 @@ class Sink:
                 self._dropped.add()
                 continue
             try:
-                self._waiting += line(row)
+                by: Lines = row[0]
+                self._waiting += by.line(row).encode()
             except Exception:  # the other lines are due whatever is wrong with one
                 log.exception("a line of the access log could not be made")
 
-    def _take(self) -> bytearray:
+    def _take_all(self) -> bytearray:
         self._make_lines()
         whole, self._waiting = self._waiting, bytearray()
         return whole

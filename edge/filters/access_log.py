@@ -14,14 +14,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from edge.chain import Exchange, Traits
 from edge.config.networks import truncated
 from edge.filters.options.access_log import Options
 from edge.setup import Setup
-from edge.sink import Access
-from edge.usage import Tokens
+from edge.sink import Access, Row
 from edge.wire.faults import End, RemoteFault
 
 _MAX_TEXT = 256
@@ -37,20 +36,6 @@ _TRACEPARENT = b"traceparent"
 _Key = tuple[
     bytes, bytes, int | None, str, str | None, str | None, str | None, str | None, str | None, bool
 ]  # path, method, status, address, model, cluster, reason, candidate, peer, whether a tenant is known
-
-_Row = tuple[
-    Callable[[Any], str],  # AccessLog.line
-    _Key,
-    float,  # unix seconds of the end
-    str | None,  # request id
-    End | None,
-    float,  # milliseconds from head to end
-    float | None,  # and of those, from the reply's head on; None without a reply
-    int,  # bytes in
-    int,  # bytes out
-    Tokens | None,
-    str,  # members that few requests have
-]
 
 
 class _Kind:
@@ -110,7 +95,7 @@ class AccessLog(_Kind):
         )
         self.put(
             (
-                self.line,
+                self,
                 key,
                 self.wall(),
                 exchange.request_id,
@@ -135,8 +120,8 @@ class AccessLog(_Kind):
         self._owed -= 1
         return True
 
-    def line(self, row: _Row) -> str:
-        """What `put` calls for each row, many at a time."""
+    def line(self, row: Row) -> str:
+        """See on_end for what *row* is."""
         _, key, wall, request_id, end, duration_ms, stream_ms, bytes_in, bytes_out, tokens, rare = row
         second = int(wall)
         if second != self._second:
@@ -144,14 +129,20 @@ class AccessLog(_Kind):
         frame = self._frames.get(key)
         if frame is None:
             frame = self._remember(key)
+        said = rare if tokens is None else f',"tokens_in":{tokens.prompt},"tokens_out":{tokens.completion}'
+        if request_id and end is _COMPLETE and stream_ms is not None:  # as nearly all are
+            return (
+                f'{self._at}{_MILLIS[int((wall - second) * 1000)]}{frame}"request_id":"{request_id}",'
+                f'"outcome":"complete","duration_ms":{int(duration_ms + 0.5)},'
+                f'"stream_ms":{int(stream_ms + 0.5)},"bytes_in":{bytes_in},"bytes_out":{bytes_out}{said}}}\n'
+            )
         named = f'"request_id":"{request_id}",' if request_id else ""  # safe, by its filter
         lasted = "" if stream_ms is None else f'"stream_ms":{int(stream_ms + 0.5)},'
-        said = "" if tokens is None else _tokens(tokens)
         return (
             f"{self._at}{_MILLIS[int((wall - second) * 1000)]}{frame}{named}"
             f'"outcome":"{"complete" if end is _COMPLETE else end}",'
             f'"duration_ms":{int(duration_ms + 0.5)},{lasted}'
-            f'"bytes_in":{bytes_in},"bytes_out":{bytes_out}{said}{rare}}}\n'
+            f'"bytes_in":{bytes_in},"bytes_out":{bytes_out}{said}}}\n'
         )
 
     def _begin(self, second: int) -> None:
@@ -206,16 +197,12 @@ def _rare(exchange: Exchange) -> str:
     if exchange.first_event_at is not None:
         line += f',"first_token_ms":{int((exchange.first_event_at - exchange.started_at) * 1000 + 0.5)}'
     if said is not None:
-        line += _tokens(said)
+        line += f',"tokens_in":{said.prompt},"tokens_out":{said.completion}'
     if exchange.record is not None:
         line += exchange.record()
     if _TRACEPARENT in fields:
         line += _trace(fields[_TRACEPARENT])
     return line
-
-
-def _tokens(tokens: Tokens) -> str:
-    return f',"tokens_in":{tokens.prompt},"tokens_out":{tokens.completion}'
 
 
 def _phase(exchange: Exchange, fault: RemoteFault) -> str:

@@ -26,6 +26,7 @@ _HUGE = 64 * 1024  # bytes; above it, finding the ends of long strings is cheape
 _LONG = 1024  # bytes of a string that is left out; a key, however it is escaped, is shorter
 _PER_QUOTE = 4096  # bytes a quote has to stand for; with more quotes the parser is faster
 _MOST_BACKSLASHES = 64  # in a row
+_UNSET = msgspec.UNSET
 _BACKSLASH, _QUOTE = ord("\\"), ord('"')
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _STRING = msgspec.json.Decoder(str).decode
@@ -40,7 +41,7 @@ class Finder:
         self.name, self.header = name, header.lower().encode()
         member = ("value", str | msgspec.UnsetType, msgspec.UNSET)
         self._decode: Callable[[bytes | bytearray], Any] = msgspec.json.Decoder(
-            msgspec.defstruct("Body", [member], rename={"value": name})
+            msgspec.defstruct("Body", [member], rename={"value": name}, gc=False)
         ).decode
         self.sound: dict[str, bytes] = {}
         """Values that have been checked, as a header has them; a model is asked for again and again."""
@@ -54,7 +55,13 @@ class Finder:
         """The field's value, None when it is not there. Raises ValueError: what is wrong with it, or the
         JSON."""
         try:
-            value = self._in_large(body) if len(body) > _LARGE else self._in_small(body)
+            if len(body) > _LARGE:
+                value = self._in_large(body)
+            else:
+                if body.count(self._plain) > 1 or _BACKSLASH in body:
+                    self._refuse_repeated(body)
+                found = self._decode(body).value
+                value = None if found is _UNSET else found
         except msgspec.ValidationError as error:
             if str(error).endswith(f"`$.{self.name}`"):
                 raise ValueError(f"'{self.name}' must be a string") from None
@@ -65,8 +72,8 @@ class Finder:
 
     def _in_small(self, body: bytes | bytearray) -> str | None:
         self._refuse_repeated(body)
-        value: str | msgspec.UnsetType = self._decode(body).value
-        return None if value is msgspec.UNSET else value
+        found = self._decode(body).value
+        return None if found is _UNSET else found
 
     def _in_large(self, body: bytes | bytearray) -> str | None:
         """What makes a body large is a few long strings, which cannot be the key."""

@@ -5,7 +5,6 @@ That a request is in progress is counted where it is opened, in `edge.service`; 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,26 +12,34 @@ from edge.chain import Exchange, Traits
 from edge.metrics import METHODS, EdgeMetrics
 from edge.usage import Tokens
 from edge.wire.faults import TIMEOUTS, UNAVAILABLE, Cause, End, RemoteFault
-from grid.telemetry.metrics import SECONDS
+from grid.telemetry.metrics import Tally
 
 _COMPLETE = End.COMPLETE  # on Python 3.11 a member of an Enum costs as much as a call
+_AT_ONCE = 64  # values of a histogram
 _CLASSES = tuple(f"{n}xx" for n in range(6))
 
 
 @dataclass(slots=True)
 class Series:
-    """Where requests of one kind are counted: cells to add to, and histograms' rows. prompt, completion:
-    cells of tokens, None until an answer has said any."""
+    """Where requests of one kind are counted: cells to add to, and histograms' tallies. prompt,
+    completion: cells of tokens, None until an answer has said any."""
 
     cluster: str
     requests: list[float]
     answers: list[float]
-    duration: list[float]
-    first_byte: list[float]
-    stream: list[float]
-    first_token: list[float]
+    duration: Tally
+    first_byte: Tally
+    stream: Tally
+    first_token: Tally
     prompt: list[float] | None = None
     completion: list[float] | None = None
+
+    def fold(self) -> None:
+        """Counts what waits; that of other kinds of the same cluster too, as far as they share a tally."""
+        self.duration.fold()
+        self.first_byte.fold()
+        self.stream.fold()
+        self.first_token.fold()
 
 
 class _Kind:
@@ -62,13 +69,14 @@ class Observe(_Kind):
         series = self.series.get(key)
         if series is None:
             series = self._series(*key)
-        started_at, ended_at, row = exchange.started_at, exchange.ended_at, series.duration
+        started_at, ended_at = exchange.started_at, exchange.ended_at
         if ended_at is None:
             ended_at = started_at
         series.requests[0] += 1
-        lasted = ended_at - started_at
-        row[bisect_left(SECONDS, lasted)] += 1
-        row[-1] += lasted
+        durations = series.duration.values
+        durations.append(ended_at - started_at)
+        if len(durations) >= _AT_ONCE:
+            series.fold()
         if exchange.attempts:
             self._moved(exchange)
         if exchange.fault is not None:
@@ -86,16 +94,10 @@ class Observe(_Kind):
     def _answered(self, exchange: Exchange, series: Series, reply_at: float, ended_at: float) -> None:
         """By an upstream, whatever it said."""
         series.answers[0] += 1
-        row, waited = series.first_byte, reply_at - exchange.started_at
-        row[bisect_left(SECONDS, waited)] += 1
-        row[-1] += waited
-        row, streamed = series.stream, ended_at - reply_at
-        row[bisect_left(SECONDS, streamed)] += 1
-        row[-1] += streamed
+        series.first_byte.values.append(reply_at - exchange.started_at)
+        series.stream.values.append(ended_at - reply_at)
         if exchange.first_event_at is not None:
-            row, waited = series.first_token, exchange.first_event_at - exchange.started_at
-            row[bisect_left(SECONDS, waited)] += 1
-            row[-1] += waited
+            series.first_token.values.append(exchange.first_event_at - exchange.started_at)
         if exchange.tokens is not None:
             self._said(exchange.tokens, series)
 
@@ -133,10 +135,10 @@ class Observe(_Kind):
             name,
             metrics.requests.cell(text, status_class, self.listener, name),
             metrics.upstream.cell(name, status_class),
-            metrics.duration.row(status_class, name),
-            metrics.first_byte.row(name),
-            metrics.stream.row(name),
-            metrics.first_token.row(name),
+            metrics.duration.tally(status_class, name),
+            metrics.first_byte.tally(name),
+            metrics.stream.tally(name),
+            metrics.first_token.tally(name),
         )
         if text in METHODS:
             self.series[method, status, cluster] = made

@@ -10,7 +10,7 @@ us.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -88,21 +88,50 @@ class Gauge:
         return made
 
 
+class Tally:
+    """values: appended to, and counted all at once by `fold`: by whoever appends, once they are many, and by
+    each scrape."""
+
+    __slots__ = ("_bounds", "_row", "values")
+
+    def __init__(self, row: list[float], bounds: tuple[float, ...]) -> None:
+        self.values: list[float] = []
+        self._row, self._bounds = row, bounds
+
+    def fold(self) -> None:
+        """As if each value had been observed when it came."""
+        values, row = self.values, self._row
+        if not values:
+            return
+        row[-1] = sum(values, row[-1])
+        values.sort()
+        below = 0
+        for index, bound in enumerate(self._bounds):
+            upto = bisect_right(values, bound, below)
+            row[index] += upto - below
+            below = upto
+            if below == len(values):
+                break
+        row[-2] += len(values) - below
+        values.clear()
+
+
 class Histogram:
     """A distribution over *bounds* (upper, inclusive, ascending) and +Inf."""
 
     def __init__(self, name: str, help_: str, *labels: Label, bounds: tuple[float, ...] = SECONDS) -> None:
         self.name, self.help, self.labels, self.bounds = name, help_, labels, bounds
         self._rows: dict[tuple[str, ...], list[float]] = {}
+        self._tallies: dict[tuple[str, ...], Tally] = {}
 
     def observe(self, value: float, *labels: str) -> None:
-        row = self._rows.get(labels) or self.row(*labels)
+        row = self._rows.get(labels) or self._row(labels)
         row[bisect_left(self.bounds, value)] += 1
         row[-1] += value
 
     def cell(self, *labels: str) -> Callable[[float], None]:
         """`observe` for *labels* alone, to be kept where the look-up is too slow."""
-        row, bounds = self.row(*labels), self.bounds
+        row, bounds = self._row(labels), self.bounds
 
         def observe(value: float) -> None:
             row[bisect_left(bounds, value)] += 1
@@ -110,13 +139,20 @@ class Histogram:
 
         return observe
 
-    def row(self, *labels: str) -> list[float]:
-        """The numbers for *labels*, where even a call is too slow: one a bound, by `bisect_left`, then those
-        over all bounds, then the sum."""
+    def tally(self, *labels: str) -> Tally:
+        """The values of *labels*, where even `observe` is too slow."""
+        key = closed(self.labels, labels)
+        if key not in self._tallies:
+            self._tallies[key] = Tally(self._row(key), self.bounds)
+        return self._tallies[key]
+
+    def _row(self, labels: tuple[str, ...]) -> list[float]:
         return self._rows.setdefault(closed(self.labels, labels), [0.0] * (len(self.bounds) + 2))
 
     def family(self) -> Metric:
         made = HistogramMetricFamily(self.name, self.help, labels=[label.name for label in self.labels])
+        for tally in self._tallies.values():
+            tally.fold()
         for labels, row in self._rows.items():
             made.add_metric(labels, list(self._cumulative(row)), row[-1])
         return made

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from grid.telemetry.metrics import Label, Metrics
+from grid.telemetry.metrics import SECONDS, Label, Metrics
 
 
 def scraped(metrics: Metrics) -> dict[str, float]:
@@ -53,6 +55,25 @@ def test_a_histogram_is_cumulative_and_bounds_are_inclusive() -> None:
         "wait_seconds_bucket{le=+Inf}": 3,
         "wait_seconds_count": 3,
         "wait_seconds_sum": 7.6,
+    }
+
+
+@given(st.lists(st.floats(0, 400) | st.sampled_from(SECONDS), max_size=200), st.integers(1, 64))
+def test_a_tally_is_scraped_as_if_each_value_had_been_observed(values: list[float], length: int) -> None:
+    metrics, cluster = Metrics(), Label("cluster", {"east"})
+    one_by_one = metrics.histogram("a_seconds", "A.", cluster)
+    together = metrics.histogram("b_seconds", "B.", cluster)
+    one_by_one.cell("east"), one_by_one.cell("other")
+    tally = together.tally("east")
+    assert together.tally("none of them") is together.tally("other")
+    for value in values:
+        one_by_one.observe(value, "east")
+        tally.values.append(value)
+        if len(tally.values) >= length:
+            tally.fold()
+    found = scraped(metrics)
+    assert {name[1:]: v for name, v in found.items() if name[0] == "a"} == {
+        name[1:]: v for name, v in found.items() if name[0] == "b"
     }
 
 
