@@ -42,8 +42,8 @@ log = logging.getLogger(__name__)
 EVENT_NAMESPACE = "default"
 # How long a round of writes may keep the next decision waiting.
 ROUND_S = 1.0
-# Objects written at once; an API server does not answer one client faster for more.
-_HANDS = 8
+# Objects written at once. Each has a connection, which keeps buffers for the largest overlay it carried.
+_HANDS = 3
 _KINDS = {kind.name: kind for kind in (GRID_NETWORK, GRID_SITE, INFERENCE_PROVIDER)}
 
 

@@ -111,10 +111,10 @@ async def at_size() -> None:
             print(f"{'first overlays':>22}: {time.perf_counter() - began:6.2f} s after the start")
             await settled(cluster.client)
             pid = running.process.pid
-            print(f"{'resident':>22}: {resident_mb(pid):6.0f} MB (goal 120 MB), peak {peak_mb(pid):.0f} MB")
+            print(f"{'resident':>22}: {resident_mb(pid):6.0f} MiB (goal 120 MB), peak {peak_mb(pid):.0f} MiB")
             await quiet(running, pid)
             await changed(cluster.client)
-            print(f"{'resident at the end':>22}: {resident_mb(pid):6.0f} MB")
+            print(f"{'resident at the end':>22}: {resident_mb(pid):6.0f} MiB, peak {peak_mb(pid):.0f} MiB")
 
 
 def deployed(prefix: str) -> dict[str, str]:

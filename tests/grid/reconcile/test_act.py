@@ -72,10 +72,10 @@ async def test_objects_are_written_beside_each_other() -> None:
     await sites(kube, *names)
     async with asyncio.TaskGroup() as group:
         acting = group.create_task(actor(kube).act([action for name in names for action in status(name)]))
-        await eventually(lambda: kube.at_once == 8, "eight wait together")
+        await eventually(lambda: kube.at_once == 3, "three wait together")
         kube.let.set()
     assert acting.result()
-    assert kube.at_once == 8, "and no more than that"
+    assert kube.at_once == 3, "and no more than that"
     assert {name: done(kube, name) for name in names} == {name: ["apply status", "create"] for name in names}
 
 
