@@ -44,10 +44,11 @@ def ask(
 
 
 def remember_state(edge: str = US) -> Act:
-    """Marks who runs, and remembers the edge's revision and count of rejections."""
+    """Marks who runs (`marked`: service -> id, pid, started_at, restarts), and remembers the edge's
+    revision and count of rejections."""
 
     def act(run: Run) -> None:
-        run.lab.forge("evidence", "mark", MARK)
+        run.memory["marked"] = run.lab.forge.data("evidence", "mark", MARK)["services"]
         status = run.lab.edge_status(edge)
         if status.serving is None or status.serving.revision is None:
             raise Broken(f"edge-{edge} has no overlay: {', '.join(map(str, status.not_ready))}")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from e2e.lab import CANDIDATES, CONTROL, EAST, MARK, US, WEST, Lab, LabMissing
+from e2e.kube import APPS
+from e2e.lab import CANDIDATES, CONTROL, EAST, MARK, US, WEST, LabMissing
 from e2e.scenario import Act, Broken, Evidence, NotYet, Run, Show
-from e2e.wire import Answer, Endpoint, ask, can_connect
+from e2e.wire import Answer
 from grid.contract.overlay import Admission, Candidate, Overlay
-from grid.contract.reasons import OverlayRejected
+from grid.contract.reasons import OverlayRejected, RejectReason
 from grid.contract.status import StatusRejected
 
 Holds = Callable[[Overlay], "str | None"]
@@ -213,22 +215,63 @@ def still_serves(name: str, edge: str = US) -> Show:
     return show
 
 
-def edge_rejected(edge: str = US, *, again: Act | None = None) -> Show:
-    """The edge counted more rejections than `rejections_before`, and says why. again: what is done anew
+def edge_rejected(edge: str = US, *, reason: RejectReason | None = None, again: Act | None = None) -> Show:
+    """The edge counted more rejections than `rejections_before`, and says why: for *reason*, where one is
+    wanted. again: what is done anew
     each second until then: overlay-sync may have put the file right before the edge looked at all."""
 
     def show(run: Run) -> Evidence:
         before = run.recall("rejections_before")
         status = run.lab.edge_status(edge)
-        if status.rejections <= before or status.last_rejection is None:
+        said = "" if status.last_rejection is None else str(status.last_rejection.reason)
+        if status.rejections <= before or (reason is not None and said != reason):
             last, now = run.memory.setdefault("spoiled at", time.monotonic()), time.monotonic()
             if again is not None and now - last > _AGAIN_S:
                 run.memory["spoiled at"] = now
                 again(run)
-            raise NotYet(f"{status.rejections} rejections, {before} before")
+            wanted = f", wanted {reason}" if reason is not None else ""
+            raise NotYet(f"{status.rejections} rejections, {before} before, the last for {said}{wanted}")
         run.memory.pop("spoiled at", None)
-        reason = str(status.last_rejection.reason)
-        return Evidence("the edge refused it", reason, {"reason": reason, "rejections": status.rejections})
+        return Evidence("the edge refused it", said, {"reason": said, "rejections": status.rejections})
+
+    return show
+
+
+def recorded(services: Collection[str]) -> Show:
+    """Who runs, as the last mark has it."""
+
+    def show(run: Run) -> Evidence:
+        marked = run.recall("marked")
+        missing = [name for name in services if not marked.get(name, {}).get("pid")]
+        if missing:
+            raise NotYet(f"{', '.join(missing)} does not run")
+        facts = {name: marked[name] for name in sorted(services)}
+        seen = "; ".join(
+            f"{name} {who['id']}, PID {who['pid']}, restarted {who['restarts']} times, since {_instant(who)}"
+            for name, who in facts.items()
+        )
+        return Evidence("id, PID, start time and restart count are recorded", seen, facts)
+
+    return show
+
+
+def _instant(who: Mapping[str, Any]) -> str:
+    return datetime.fromtimestamp(who["started_at"], UTC).isoformat(timespec="milliseconds")
+
+
+def stopped(*names: str) -> Show:
+    """No pod of these Deployments (`cluster/namespace/deployment/name`) is ready, so none takes requests."""
+
+    def show(run: Run) -> Evidence:
+        for whole in names:
+            cluster, _, _, name = whole.split("/")
+            found = run.lab.kube(cluster).get(f"{APPS}/deployments/{name}")
+            if found is None:
+                raise Broken(f"there is no Deployment {name} in {cluster}")
+            ready = found.get("status", {}).get("readyReplicas", 0)
+            if ready:
+                raise NotYet(f"{cluster}/{name} has {ready} ready")
+        return Evidence("no pod of them is ready any more", ", ".join(names))
 
     return show
 
@@ -258,60 +301,6 @@ def no_rollout(cluster: str, kind: str, name: str) -> Show:
         if now != before:
             raise NotYet(f"{cluster}/{kind}/{name}: {before} -> {now}")
         return Evidence(f"{cluster}/{kind}/{name} was neither rolled out nor restarted", str(now))
-
-    return show
-
-
-def refused(claim: str, endpoint: Callable[[Run], Endpoint], code: str = "") -> Show:
-    """No request gets through there: the connection ends without an answer, or, where a *code* is named,
-    with the error of just that guard. Any other answer means that the request came past it."""
-
-    def show(run: Run) -> Evidence:
-        place = endpoint(run)
-        answer = ask(place, "POST", "/v1/chat/completions", b"{}", timeout_s=5.0)
-        if answer.status and (not code or code_of(answer) != code):
-            raise NotYet(f"it answered {answer.status} {code_of(answer)}, wanted {code or 'no answer'}")
-        seen = f"{answer.status} {code}" if answer.status else answer.error
-        return Evidence(claim, seen, {"address": place.address})
-
-    return show
-
-
-def code_of(answer: Answer) -> str:
-    """The code of an OpenAI-shaped error; empty for anything else."""
-    try:
-        return str(json.loads(answer.body)["error"]["code"])
-    except (ValueError, KeyError, TypeError):
-        return ""
-
-
-def not_listening(claim: str, places: Callable[[Run], Collection[tuple[str, int]]]) -> Show:
-    """Nothing listens at any of these places."""
-
-    def show(run: Run) -> Evidence:
-        tried = tuple(places(run))
-        there = [f"{address}:{port}" for address, port in tried if can_connect(address, port)]
-        if there:
-            raise NotYet(f"{', '.join(there)} is open")
-        return Evidence(claim, f"{len(tried)} places tried", {"places": [f"{a}:{p}" for a, p in tried]})
-
-    return show
-
-
-def absent(
-    claim: str, secrets: Callable[[Lab], Collection[str]], texts: Callable[[Lab], dict[str, str]]
-) -> Show:
-    """No secret stands in any of the texts. texts: place -> text."""
-
-    def show(run: Run) -> Evidence:
-        hidden, places = secrets(run.lab), texts(run.lab)
-        if not all(hidden) or not places:
-            raise Broken("there is nothing to look for, or nowhere to look")
-        found = [place for place, text in places.items() if any(secret in text for secret in hidden)]
-        if found:
-            raise NotYet(f"a secret stands in {', '.join(found)}")
-        size = sum(map(len, places.values()))
-        return Evidence(claim, f"{len(hidden)} secrets, {len(places)} places, {size} characters")
 
     return show
 

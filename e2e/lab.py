@@ -6,9 +6,11 @@ environments/grid-edge/forge.yaml, and nothing here knows on which runtime it ru
 
 from __future__ import annotations
 
+import fcntl
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -62,6 +64,23 @@ class Lab:
     @property
     def state(self) -> Path:
         return self.config.parent / ".forge"
+
+    @contextmanager
+    def for_this_run_alone(self) -> Iterator[None]:
+        """Faults of two runs on one lab would spoil the evidence of both. The file itself is locked, so
+        that nothing stays behind. Raises LabMissing for no file, and where another run has it."""
+        try:
+            file = self.config.open("rb")
+        except OSError as fault:
+            raise LabMissing(f"there is no {self.config}: {fault.strerror}") from fault
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as fault:
+                raise LabMissing(
+                    f"another grid-e2e is playing on {self.config}; wait for it to end"
+                ) from fault
+            yield
 
     def describe(self) -> Any:
         """What `praxis-forge status` says, whether all is well or not."""

@@ -1,29 +1,35 @@
 """`grid-e2e`: plays scenarios on a lab, says how it went, and leaves a report.
 
-Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the lab is not there or half up, 130 stopped.
+Exit codes: 0 all passed, 1 something failed, 2 usage, 3 the lab is not there, half up or in use by another
+run, 130 stopped.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import shutil
 import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from e2e.forge_command import ForgeFailed
 from e2e.kube import CORE, KubeRefused
 from e2e.lab import CLUSTERS, EAST, EU, US, Lab, LabMissing
 from e2e.numbers import Spread, accept_delays, failover
 from e2e.play import Record, play_all
-from e2e.report.documents import Result, as_json, as_junit, spreads
+from e2e.report.documents import API_VERSION, Result, as_json, as_junit, spreads
 from e2e.report.page import page
 from e2e.scenario import Done, Scenario, Step
 from e2e.scenarios import (
@@ -85,39 +91,80 @@ def list_() -> None:
 def run(*, config: Path, runtime: str | None, only: str | None, repeat: int, keep: bool, out: Path) -> None:
     """Play scenarios; bring the lab up first where it is not, and down again then."""
     chosen = _choose(only)
+    _must_be_writable(out)
     lab = Lab(config.absolute(), runtime)
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
     cancel = _cancel_on_signals()
-    ours = False
     try:
-        ours = _bring_up(lab, console)
-        result = _play(lab, chosen * repeat, console, cancel)
-        write(result, out)
-        if not result.ok:
-            keep_logs(lab, out / "logs")
-    except (LabMissing, ForgeFailed) as missing:
-        console.print(f"[red]the lab is not there as it should be:[/] {missing}", markup=True)
-        sys.exit(NO_LAB)
+        with lab.for_this_run_alone():
+            code = _run(lab, chosen * repeat, console, cancel, keep=keep, out=out)
+    except LabMissing as missing:
+        console.print(f"[red]the lab is not there as it should be:[/] {escape(str(missing))}")
+        code = NO_LAB
+    finally:
+        lab.close()
+    sys.exit(128 + signal.SIGINT if cancel.is_set() else code)
+
+
+def _run(
+    lab: Lab, chosen: Sequence[Scenario], console: Console, cancel: threading.Event, *, keep: bool, out: Path
+) -> int:
+    """The exit code. What this command began to bring up it takes down again, however it ended."""
+    refuse_others(lab)
+    ours = not (lab.state / "state.json").is_file()
+    try:
+        _bring_up(lab, console)
+        result = _play(lab, chosen, console, cancel)
+        _keep(lab, result, out)
+    except ForgeFailed as failed:
+        console.print(f"[red]the lab is not there as it should be:[/] {escape(str(failed))}")
+        return NO_LAB
+    except OSError as fault:
+        console.print(f"[red]the report cannot be written:[/] {escape(str(fault))}")
+        return FAILED
     finally:
         if ours and not keep:
-            console.print("taking the lab down")
-            lab.forge.shown("down")
-        lab.close()
+            _take_down(lab, console)
     _say(result, out, console)
     if keep or not ours:
         _how_to_look(lab, console)
-    if cancel.is_set():
-        sys.exit(128 + signal.SIGINT)
-    sys.exit(0 if result.ok else FAILED)
+    return 0 if result.ok else FAILED
+
+
+def _must_be_writable(out: Path) -> None:
+    """A run takes minutes: that its report has a place is known before it starts."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise click.UsageError(f"no report can be written to {out}: {fault.strerror}") from fault
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise click.UsageError(f"no report can be written to {out}: it is not yours to write")
+
+
+def _keep(lab: Lab, result: Result, out: Path) -> None:
+    write(result, out)
+    if not result.ok:
+        keep_logs(lab, out / "logs")
+
+
+def _take_down(lab: Lab, console: Console) -> None:
+    if not (lab.state / "state.json").is_file():
+        return
+    console.print("taking the lab down")
+    try:
+        lab.forge.shown("down")
+    except ForgeFailed as failed:
+        console.print(f"[red]the lab is still there, in part:[/] {escape(str(failed))}")
+        console.print(f"take it away with:  {forge_words(lab)} down")
 
 
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True), default=Path("e2e-report"))
 def report(folder: Path) -> None:
     """Show what a run left in a folder."""
-    import json
-
-    found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    found = _report_in(folder)
+    if found is None:
+        raise click.UsageError(f"{folder} holds no report: there is no report.json of grid-e2e in it")
     for scenario in found["scenarios"]:
         passed = sum(step["ok"] for step in scenario["steps"])
         state = "skipped" if scenario["skipped"] else "passed" if scenario["ok"] else "FAILED"
@@ -129,6 +176,15 @@ def report(folder: Path) -> None:
     sys.exit(0 if found["ok"] else FAILED)
 
 
+def _report_in(folder: Path) -> dict[str, Any] | None:
+    """What a run wrote there; None where none did, or where it cannot be read."""
+    try:
+        found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("apiVersion") == API_VERSION else None
+
+
 def _choose(only: str | None) -> tuple[Scenario, ...]:
     if only is None:
         return PROOF
@@ -136,7 +192,8 @@ def _choose(only: str | None) -> tuple[Scenario, ...]:
     names = [name.strip() for name in only.split(",") if name.strip()]
     unknown = [name for name in names if name not in by_name]
     if unknown or not names:
-        raise click.UsageError(f"no scenario called {', '.join(unknown)}; there are {', '.join(by_name)}")
+        said = f"no scenario called {', '.join(unknown)}" if unknown else "no scenario is named"
+        raise click.UsageError(f"{said}; there are {', '.join(by_name)}")
     return tuple(by_name[name] for name in names)
 
 
@@ -147,22 +204,22 @@ def _cancel_on_signals() -> threading.Event:
     return cancel
 
 
-def _bring_up(lab: Lab, console: Console) -> bool:
-    """Whether this command brought it up. A lab that is up already is used as it is."""
-    if not lab.config.is_file():
-        raise LabMissing(f"there is no {lab.config}")
+def refuse_others(lab: Lab) -> None:
+    """Raises LabMissing for a file that is no lab of the grid, before anything is made."""
     missing = {f"grid-edge-{edge}" for edge in (US, EU)} - set(lab.ports)
     if missing:
         raise LabMissing(
             f"{lab.config} is another environment: it has no service {', '.join(sorted(missing))}"
         )
+
+
+def _bring_up(lab: Lab, console: Console) -> None:
+    """A lab that is up already is used as it is; one that is half up is completed. Raises ForgeFailed."""
     if (lab.state / "state.json").is_file() and lab.describe()["ok"]:
-        console.print(f"the lab is up: {lab.config}")
-        return False
+        console.print(f"the lab is up: {escape(str(lab.config))}")
+        return
     console.print("bringing the lab up")
-    was_there = (lab.state / "state.json").is_file()
     lab.forge.shown("up")
-    return not was_there
 
 
 def _play(lab: Lab, chosen: Sequence[Scenario], console: Console, cancel: threading.Event) -> Result:
@@ -177,7 +234,7 @@ def _play(lab: Lab, chosen: Sequence[Scenario], console: Console, cancel: thread
                     console.print(f"\n[bold]{scenario.name}[/]  [dim]{scenario.intent}[/]")
             return
         sign = "[green]✓[/]" if done.ok else "[red]✗[/]"
-        console.print(f"  {sign} {done.title}  [dim]{done.ended_at - done.at:.2f} s[/]")
+        console.print(f"  {sign} {escape(done.title)}  [dim]{done.ended_at - done.at:.2f} s[/]")
         for evidence in done.evidence:
             console.print(f"      {evidence.claim}: {evidence.seen}", style="dim", markup=False)
         if done.fault:
@@ -205,14 +262,23 @@ def _machine() -> tuple[str, ...]:
 
 
 def write(result: Result, out: Path) -> None:
-    """The three documents, and a folder for every scenario that failed."""
+    """The three documents, and a folder for every playing that failed. What an earlier run left there of
+    its failures goes: a report and the folders beside it are of one run."""
     out.mkdir(parents=True, exist_ok=True)
+    if _report_in(out) is not None:
+        for old in (*out.glob("failed-*"), out / "logs"):
+            shutil.rmtree(old, ignore_errors=True)
     (out / "report.json").write_text(as_json(result), encoding="utf-8")
     (out / "junit.xml").write_text(as_junit(result), encoding="utf-8")
     (out / "report.html").write_text(page(result), encoding="utf-8")
+    failed: Counter[str] = Counter()
     for record in result.records:
         if not record.played.ok:
-            _failure(record, out / f"failed-{record.played.scenario.name}")
+            name = record.played.scenario.name
+            failed[name] += 1
+            _failure(
+                record, out / (f"failed-{name}" if failed[name] == 1 else f"failed-{name}-{failed[name]}")
+            )
 
 
 def _failure(record: Record, folder: Path) -> None:
@@ -254,13 +320,21 @@ def _say(result: Result, out: Path, console: Console) -> None:
         if spread is not None:
             unit = "" if name.endswith("_ms") else " s"
             console.print(f"  failover {name}: p50 {spread.p50:.3f}{unit}, max {spread.max:.3f}{unit}")
-    console.print(f"report: {(out / 'report.html').absolute()}", soft_wrap=True)
+    console.print(f"report: {escape(str((out / 'report.html').absolute()))}")
+
+
+def forge_words(lab: Lab) -> str:
+    """How this terminal calls Forge for the lab: by its path where it is not on PATH, as in a checkout
+    whose `.venv` is not active."""
+    beside = Path(sys.executable).parent / "praxis-forge"
+    found = shutil.which("praxis-forge")
+    same = found is not None and Path(found).samefile(beside) if beside.exists() else found is not None
+    return f"{'praxis-forge' if same else os.path.relpath(beside)} -c {os.path.relpath(lab.config)}"
 
 
 def _how_to_look(lab: Lab, console: Console) -> None:
     """For a lab that is left running."""
-    here = os.path.relpath(lab.config)
-    forge = f"praxis-forge -c {here}"
+    forge = forge_words(lab)
     root = os.path.relpath(lab.certificate("public-ca") / "ca.crt")
     key = os.path.relpath(lab.state / "secrets" / "demo-api-key" / "value")
     lines = (
@@ -274,7 +348,7 @@ def _how_to_look(lab: Lab, console: Console) -> None:
         f"to break it:  {forge} fault stop provider-east/grid-system/deployment/sim-a",
         f"to stop it:   {forge} down",
     )
-    console.print("\n" + "\n".join(lines), markup=False, soft_wrap=True)
+    console.print("\n" + "\n".join(lines), markup=False)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from e2e.numbers import Failover, Spread
 from e2e.play import Record
 from e2e.scenario import Done
 
+API_VERSION = "e2e.praxis.dev/v1alpha1"
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -35,7 +37,7 @@ class Result:
 def as_json(result: Result) -> str:
     """Everything, for programs."""
     document = {
-        "apiVersion": "e2e.praxis.dev/v1alpha1",
+        "apiVersion": API_VERSION,
         "environment": result.environment,
         "runtime": result.runtime,
         "machine": result.machine,

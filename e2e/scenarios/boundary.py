@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from e2e import actions, checks
+from e2e import actions, checks, guards
 from e2e.kube import APPS, CORE
 from e2e.lab import CLUSTERS, EAST, GATEWAY_PORT, US, WEST, Lab
 from e2e.scenario import Broken, Evidence, NotYet, Run, Scenario, Show, Step, eventually
@@ -42,9 +42,9 @@ def _trusted(site: str) -> Show:
         answer = ask(place, "GET", "/v1/models", timeout_s=5.0)
         if answer.status == 0:
             raise NotYet(f"the handshake failed: {answer.error}")
-        if checks.code_of(answer) == "peer_not_trusted":
+        if guards.code_of(answer) == "peer_not_trusted":
             raise NotYet("the edge is not trusted")
-        seen = f"{answer.status} {checks.code_of(answer)}"
+        seen = f"{answer.status} {guards.code_of(answer)}"
         return Evidence("an edge's own certificate gets past the handshake and the trust of peers", seen)
 
     return show
@@ -171,15 +171,15 @@ SCENARIO = Scenario(
         ),
         Step(
             "direct provider endpoints are unreachable from the host",
-            (checks.not_listening("nothing listens for a provider on this machine", _host_places),),
+            (guards.not_listening("nothing listens for a provider on this machine", _host_places),),
         ),
         Step(
             "missing/untrusted edge certificate is rejected by provider gateway",
             (
                 eventually(_trusted(EAST), 10),
-                checks.refused("no certificate: refused", _gateway(EAST)),
-                checks.refused("wrong CA: refused", _gateway(EAST, "public")),
-                checks.refused("wrong organisation: refused", _gateway(EAST, "stranger"), "peer_not_trusted"),
+                guards.refused("no certificate: refused", _gateway(EAST)),
+                guards.refused("wrong CA: refused", _gateway(EAST, "public")),
+                guards.refused("wrong organisation: refused", _gateway(EAST, "stranger"), "peer_not_trusted"),
                 _wrong_name,
             ),
         ),
@@ -190,7 +190,7 @@ SCENARIO = Scenario(
         ),
         Step(
             "token bytes are absent from overlay, config, logs, and status",
-            (checks.absent("no secret is shown anywhere", _secrets, _texts),),
+            (guards.absent("no secret is shown anywhere", _secrets, _texts),),
         ),
         Step(
             "client-supplied location header does not change routing",
@@ -200,8 +200,8 @@ SCENARIO = Scenario(
         Step(
             "a pod's own address is no way around: a gateway asks for a certificate, a model for its token",
             (
-                checks.refused("the gateway's pod: refused", _gateway_pod),
-                checks.refused("the model's pod: refused", _simulator_pod, "invalid_api_key"),
+                guards.refused("the gateway's pod: refused", _gateway_pod),
+                guards.refused("the model's pod: refused", _simulator_pod, "invalid_api_key"),
             ),
         ),
         Step(

@@ -10,6 +10,7 @@ from e2e import actions, checks
 from e2e.lab import CONTROL, EAST, US, Lab
 from e2e.scenario import Broken, Evidence, NotYet, Run, Scenario, Step, eventually
 from grid.contract.digest import content_digest
+from grid.contract.reasons import RejectReason
 
 RESTORED_S = 20.0
 """overlay-sync checks its own output on every event and each ten seconds."""
@@ -29,29 +30,49 @@ def _changed(lab: Lab, **fields: Any) -> str:
     return json.dumps({**document, "content_digest": content_digest(document)})
 
 
-SPOILED: dict[str, Callable[[Lab], str]] = {
-    "nothing at all": lambda _: "",
-    "half of a document": lambda lab: json.dumps(_document(lab))[: len(json.dumps(_document(lab))) // 2],
-    "no JSON": lambda _: "candidates: []",
-    "another network's": lambda lab: _changed(lab, network="somebody-elses"),
-    "another gateway's": lambda lab: _changed(lab, consumer={"gateway": "another", "site": f"edge-{US}"}),
-    "a digest that does not fit": actions.tampered,
-    "an older revision": lambda lab: _changed(lab, revision=1, generated_at="2020-01-01T00:00:00Z"),
-    "a candidate twice": lambda lab: _changed(lab, candidates=_document(lab)["candidates"] * 2),
-    "a format nobody knows": lambda lab: _changed(lab, api_version="grid.praxis.fast/v9"),
+SPOILED: dict[str, tuple[RejectReason, Callable[[Lab], str]]] = {
+    "nothing at all": (RejectReason.EMPTY, lambda _: ""),
+    "half of a document": (
+        RejectReason.MALFORMED_JSON,
+        lambda lab: json.dumps(_document(lab))[: len(json.dumps(_document(lab))) // 2],
+    ),
+    "no JSON": (RejectReason.MALFORMED_JSON, lambda _: "candidates: []"),
+    "another network's": (
+        RejectReason.SCOPE_MISMATCH,
+        lambda lab: _changed(lab, network="somebody-elses"),
+    ),
+    "another gateway's": (
+        RejectReason.REVISION_CONFLICT,
+        lambda lab: _changed(lab, consumer={"gateway": "another", "site": f"edge-{US}"}),
+    ),
+    "a digest that does not fit": (RejectReason.DIGEST_MISMATCH, actions.tampered),
+    "an older revision": (
+        RejectReason.REVISION_ROLLBACK,
+        lambda lab: _changed(lab, revision=1, generated_at="2020-01-01T00:00:00Z"),
+    ),
+    "a candidate twice": (
+        RejectReason.DUPLICATE_CANDIDATE,
+        lambda lab: _changed(lab, candidates=_document(lab)["candidates"] * 2),
+    ),
+    "a format nobody knows": (
+        RejectReason.UNSUPPORTED_SCHEMA_VERSION,
+        lambda lab: _changed(lab, api_version="grid.praxis.fast/v9"),
+    ),
 }
-"""What is wrong -> a text that has it."""
+"""What is wrong -> why it must be refused, and a text that has it."""
 
 
 def _spoil(what: str) -> Step:
+    reason, text = SPOILED[what]
+
     def spoil(run: Run) -> None:
-        actions.replace_overlay_file(SPOILED[what](run.lab))(run)
+        actions.replace_overlay_file(text(run.lab))(run)
 
     return Step(
         f"The edge's file becomes {what}: it is refused, and the edge goes on as before.",
         act=actions.both(actions.remember_state(), spoil),
         shows=(
-            eventually(checks.edge_rejected(again=spoil), 20),
+            eventually(checks.edge_rejected(reason=reason, again=spoil), 20),
             checks.still_serves("revision_before"),
             lambda run: (actions.ask("answer")(run), checks.answered("answer")(run))[1],
             eventually(_file_is_right, RESTORED_S),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e import checks
+from e2e import guards
 from e2e.lab import Lab
 from e2e.scenario import NotYet, Run
 from e2e.wire import Endpoint
@@ -49,7 +49,7 @@ def answering(status: int, code: str) -> Iterator[Endpoint]:
 
 def test_the_guard_that_was_meant_refuses() -> None:
     with answering(403, "peer_not_trusted") as place:
-        assert "403" in checks.refused("refused", lambda _: place, "peer_not_trusted")(RUN).seen
+        assert "403" in guards.refused("refused", lambda _: place, "peer_not_trusted")(RUN).seen
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_the_guard_that_was_meant_refuses() -> None:
 )
 def test_another_answer_means_that_it_came_past(wanted: str, code: str) -> None:
     with answering(403, code) as place, pytest.raises(NotYet, match=code):
-        checks.refused("refused", lambda _: place, wanted)(RUN)
+        guards.refused("refused", lambda _: place, wanted)(RUN)
 
 
 def test_no_answer_at_all_is_a_refusal() -> None:
     place = Endpoint("127.0.0.1", free_port(), "localhost", None)
-    assert "Refused" in checks.refused("refused", lambda _: place)(RUN).seen
+    assert "Refused" in guards.refused("refused", lambda _: place)(RUN).seen
