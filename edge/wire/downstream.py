@@ -11,7 +11,7 @@ Requests sent ahead wait in the intake and are answered in order. While one wait
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from edge.wire.faults import End, LocalFault
 from edge.wire.heads import reply_head
@@ -25,13 +25,13 @@ from edge.wire.wheel import NEVER, Timer
 if TYPE_CHECKING:
     from edge.wire.listener import Listener
 
-HEAD_TIMEOUT = LocalFault(408, "request_timeout", "The request's head did not arrive in time.")
-BODY_TIMEOUT = LocalFault(408, "request_timeout", "The request's body did not arrive in time.")
-OVERLOADED = LocalFault(503, "overloaded", "The gateway has too many connections.", retry_after_s=1)
+HEAD_TIMEOUT: Final = LocalFault(408, "request_timeout", "The request's head did not arrive in time.")
+BODY_TIMEOUT: Final = LocalFault(408, "request_timeout", "The request's body did not arrive in time.")
+OVERLOADED: Final = LocalFault(503, "overloaded", "The gateway has too many connections.", retry_after_s=1)
 
 # For an idle client to end its side of TLS; one that does not even read would keep a shutdown waiting for 30.
-_GOODBYE_S = 1.0
-_MAX_LINGER_BYTES = 1024 * 1024
+_GOODBYE_S: Final = 1.0
+_MAX_LINGER_BYTES: Final = 1024 * 1024
 """A refused client that sends more than this is not waiting to read an answer."""
 
 

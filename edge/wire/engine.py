@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from edge.wire.faults import Cause
 from edge.wire.heads import date
@@ -31,7 +31,7 @@ from edge.wire.wheel import TICK_S, Wheel
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 4096
+_BACKLOG: Final = 4096
 
 
 class Dialling(Protocol):

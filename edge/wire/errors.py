@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from edge.wire.messages import Response
 
-MESSAGES = {
+MESSAGES: Final = {
     "bad_request": "The request could not be understood.",
     "client_certificate_required": "A client certificate is required.",
     "internal_error": "The gateway failed to handle the request.",
@@ -30,7 +31,7 @@ MESSAGES = {
 }
 """By code; a code that is not here is its own message, with spaces."""
 
-TYPES = {
+TYPES: Final = {
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",

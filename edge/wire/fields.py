@@ -6,7 +6,9 @@ names invented by a client beyond it are merely lower-cased each time.
 
 from __future__ import annotations
 
-HOP_BY_HOP = (
+from typing import Final
+
+HOP_BY_HOP: Final = (
     b"connection",
     b"keep-alive",
     b"proxy-connection",
@@ -22,7 +24,7 @@ HOP_BY_HOP = (
 
 
 _MAX__known = 4096
-_MAX_NAME_BYTES = 64
+_MAX_NAME_BYTES: Final = 64
 
 _known: dict[bytes, bytes] = {}
 """Name as sent -> lower case; b"" for a name that is dropped."""

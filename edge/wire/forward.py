@@ -10,7 +10,7 @@ repeat (RFC 9110, 9.2.1 and 9.2.2) goes out again. A POST never does.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from edge.wire.faults import Cause, RemoteFault
 from edge.wire.heads import request_head
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from edge.wire.engine import Engine
     from edge.wire.turn import Turn
 
-_SAFE = frozenset((b"GET", b"HEAD", b"OPTIONS"))
+_SAFE: Final = frozenset((b"GET", b"HEAD", b"OPTIONS"))
 
-_MAX_ATTEMPTS = 16
+_MAX_ATTEMPTS: Final = 16
 """Over all clusters of one request, whatever each of them allows: a route of many candidates must not make
 one request a storm."""
 
@@ -139,7 +139,12 @@ class Forwarding:
         if reader.complete:
             self._complete(upstream, pieces)
             return
-        turn.stream(pieces)
+        raw = reader.raw
+        if raw is None:
+            turn.stream(pieces)
+        else:
+            reader.raw = None
+            turn.pass_on(raw, pieces)
         if reader.faulty:
             self._broke(Cause.PROTOCOL)
         elif not turn.paused:

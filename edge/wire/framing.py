@@ -15,16 +15,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from edge.wire.faults import LocalFault
 from edge.wire.fields import HOP_BY_HOP, listed
 from edge.wire.limits import Limits
 from edge.wire.messages import Request
 
-METHODS = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"))
+METHODS: Final = frozenset((b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"))
 
-_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._~%!$&'()*+;=-]{1,255})(?::[0-9]{1,5})?")
-_MAX_LENGTH_DIGITS = 18
+_HOST: Final = re.compile(rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._~%!$&'()*+;=-]{1,255})(?::[0-9]{1,5})?")
+_MAX_LENGTH_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def _has_no_single_host(request: Request, _: Limits) -> bool:
     return host not in _seen_hosts and not _is_host(host)
 
 
-_SLASH = 0x2F
+_SLASH: Final = 0x2F
 _seen_hosts: set[bytes] = set()
 
 
@@ -155,9 +156,9 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-_ALWAYS = tuple((rule.breaks, rule.fault) for rule in RULES if rule.field is None)
-_BY_FIELD = tuple((rule.field, rule.breaks, rule.fault) for rule in RULES if rule.field is not None)
-_FIELDS = frozenset(rule.field for rule in RULES if rule.field is not None)
+_ALWAYS: Final = tuple((rule.breaks, rule.fault) for rule in RULES if rule.field is None)
+_BY_FIELD: Final = tuple((rule.field, rule.breaks, rule.fault) for rule in RULES if rule.field is not None)
+_FIELDS: Final = frozenset(rule.field for rule in RULES if rule.field is not None)
 
 
 def judge(request: Request, limits: Limits) -> LocalFault | None:
@@ -173,7 +174,7 @@ def judge(request: Request, limits: Limits) -> LocalFault | None:
     return None
 
 
-_UNUSUAL = frozenset((*HOP_BY_HOP, b"expect"))
+_UNUSUAL: Final = frozenset((*HOP_BY_HOP, b"expect"))
 
 
 def settle_plain(request: Request, limits: Limits) -> bool:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import Final
 
 from edge.wire.messages import Reply, Request
 
-CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-LAST_CHUNK = b"0\r\n\r\n"
-
-_LINE = b": ".join
-"""A field's line, without its CRLF, from (name, value)."""
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+LAST_CHUNK: Final = b"0\r\n\r\n"
 
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
-STATUS_LINES = {n: b"HTTP/1.1 %d %b" % (n, _REASONS.get(n, b"Status")) for n in range(200, 600)}
+STATUS_LINES: Final = {n: b"HTTP/1.1 %d %b" % (n, _REASONS.get(n, b"Status")) for n in range(200, 600)}
 """By status, without CRLF. The upstream's own phrase is not passed on: it means nothing and may hold
 anything."""
 
-_BODILESS = frozenset((b"GET", b"HEAD", b"OPTIONS", b"DELETE"))
+_BODILESS: Final = frozenset((b"GET", b"HEAD", b"OPTIONS", b"DELETE"))
 
 
 def host_line(authority: str) -> bytes:
@@ -30,16 +28,22 @@ def host_line(authority: str) -> bytes:
 def request_head(request: Request, prefix: bytes) -> bytes:
     """The head that goes to an upstream; *prefix* is its cluster's `host_line`."""
     body = request.body
-    end = b"\r\n" if not body and request.method in _BODILESS else b"content-length: %d\r\n\r\n" % len(body)
-    first = b"%b %b%b" % (request.method, request.target, prefix)
-    return b"\r\n".join((first, *map(_LINE, request.fields.items()), end))
+    method = request.method
+    if not body and method in _BODILESS:
+        end = b"\r\n"
+    else:
+        end = b"content-length: " + str(len(body)).encode() + b"\r\n\r\n"
+    first = method + b" " + request.target + prefix
+    lines = [b": ".join(field) for field in request.fields.items()]
+    return b"\r\n".join([first, *lines, end])
 
 
 def reply_head(reply: Reply, framing: bytes) -> bytes:
     """The head that goes to the client. *framing*: the lines that say where the body ends and what becomes
     of the connection, whole with their CRLF."""
-    end = b"%b\r\n" if reply.local else b"via: 1.1 praxis\r\n%b\r\n"
-    return b"\r\n".join((STATUS_LINES[reply.status], *map(_LINE, reply.fields), end % framing))
+    lines = [b": ".join(field) for field in reply.fields]
+    end = framing + b"\r\n" if reply.local else b"via: 1.1 praxis\r\n" + framing + b"\r\n"
+    return b"\r\n".join([STATUS_LINES[reply.status], *lines, end])
 
 
 def chunk(data: bytes) -> bytes:

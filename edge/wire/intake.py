@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Final
 
 import httptools
 
@@ -23,31 +24,31 @@ from edge.wire.limits import Limits
 from edge.wire.messages import NOTHING, Request
 from edge.wire.repeats import Pattern, pattern_of
 
-SCRATCH_BYTES = 64 * 1024
-SCRATCH = memoryview(bytearray(SCRATCH_BYTES))
+SCRATCH_BYTES: Final = 64 * 1024
+SCRATCH: Final = memoryview(bytearray(SCRATCH_BYTES))
 """Where every socket is read into. One thread, and each read is used up before the next."""
 
-_DIRECT_BYTES = SCRATCH_BYTES
+_DIRECT_BYTES: Final = SCRATCH_BYTES
 """Bodies longer than this are read in place."""
 
-_FIRST_ROOM_BYTES = 1024 * 1024
+_FIRST_ROOM_BYTES: Final = 1024 * 1024
 """Set aside at once for a long body; the rest is, doubling, as bytes come: a declared length costs a client
 nothing, so it must not cost us memory."""
 
-_OVERHEAD_BYTES = 16 * 1024
-_OVERHEAD_RATIO = 8
+_OVERHEAD_BYTES: Final = 16 * 1024
+_OVERHEAD_RATIO: Final = 8
 """Chunk headers, extensions and trailers may take this much beside the body, and so many bytes per body byte
 (one-byte chunks take five). Node and Go bound extensions at 16 KiB likewise."""
 
-_LESSONS = 5
+_LESSONS: Final = 5
 """Heads looked at in the hope that they come again, the first of a connection aside; a client whose every
 head is new costs no more than these."""
 
 
-BAD_REQUEST = LocalFault(400, "bad_request", "The bytes received are not a valid HTTP/1.1 request.")
-HEAD_TOO_LARGE = LocalFault(431, "head_too_large", "The request's head is too large.")
-CHUNK_OVERHEAD = LocalFault(400, "bad_framing", "The chunks carry too much beside the body.")
-UNKNOWN_METHOD = LocalFault(501, "method_not_supported", "This method is not supported.")
+BAD_REQUEST: Final = LocalFault(400, "bad_request", "The bytes received are not a valid HTTP/1.1 request.")
+HEAD_TOO_LARGE: Final = LocalFault(431, "head_too_large", "The request's head is too large.")
+CHUNK_OVERHEAD: Final = LocalFault(400, "bad_framing", "The chunks carry too much beside the body.")
+UNKNOWN_METHOD: Final = LocalFault(501, "method_not_supported", "This method is not supported.")
 
 
 class Arriving(Request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from edge.wire.downstream import Downstream
 from edge.wire.limits import Limits
@@ -15,7 +15,7 @@ from edge.wire.secure import Secure, as_protocol
 if TYPE_CHECKING:
     from edge.wire.engine import Engine
 
-_HARD_OVER = 64
+_HARD_OVER: Final = 64
 """Connections past max_connections that are still answered with a 503; those after them are simply closed,
 since even telling them costs memory."""
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Final
 
-_UNSAFE_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_TOKEN = re.compile(rb"[a-z0-9!#$%&'*+.^_`|~-]+")
+_UNSAFE_VALUE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_TOKEN: Final = re.compile(rb"[a-z0-9!#$%&'*+.^_`|~-]+")
 
-FRAMING_FIELDS = frozenset(
+FRAMING_FIELDS: Final = frozenset(
     (b"content-length", b"transfer-encoding", b"connection", b"host", b"trailer", b"te")
 )
 """Fields the engine alone writes; a filter that sets one has a bug."""
 
 
-_MOST_SETS = 256  # of names; upstreams have a handful in earnest
+_MOST_SETS: Final = 256  # of names; upstreams have a handful in earnest
 
 NOTHING: frozenset[bytes] = frozenset()
 

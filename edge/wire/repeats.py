@@ -9,12 +9,13 @@ read is the head and the whole body its length tells of, to the byte; anything e
 from __future__ import annotations
 
 import re
+from typing import Final
 
-_LENGTH = re.compile(rb"\r\ncontent-length: ?([0-9]{1,8})\r\n", re.IGNORECASE)
-_END = b"\r\n\r\n"
-_MAX_DIGITS = 8  # more than one read holds
+_LENGTH: Final = re.compile(rb"\r\ncontent-length: ?([0-9]{1,8})\r\n", re.IGNORECASE)
+_END: Final = b"\r\n\r\n"
+_MAX_DIGITS: Final = 8  # more than one read holds
 
-MOST_BYTES = 2048
+MOST_BYTES: Final = 2048
 """Longer heads are not remembered: a connection has to stay cheap."""
 
 
@@ -31,17 +32,21 @@ class Pattern:
     def body_at(self, read: bytes) -> int:
         """Where the body begins in *read*, when it is this head and its whole body and nothing else; 0 when
         it is not."""
-        if not read.startswith(self._before):
+        start, after, whole = self._start, self._after, len(read)
+        if read[:start] != self._before:
             return 0
-        start, after = self._start, self._after
         if not after:
-            return start if len(read) == start else 0
-        end = read.find(after, start, start + _MAX_DIGITS + len(after))
-        if end <= start:
-            return 0
+            return start if whole == start else 0
+        end, length = start, 0
+        last = start + _MAX_DIGITS
+        while end < whole and end < last:
+            digit = read[end] - 0x30
+            if digit < 0 or digit > 9:
+                break
+            length = length * 10 + digit
+            end += 1
         at = end + len(after)
-        digits = read[start:end]
-        return at if digits.isdigit() and int(digits) == len(read) - at else 0
+        return at if end > start and at + length == whole and read[end:at] == after else 0
 
 
 def pattern_of(read: bytes, body_bytes: int) -> Pattern | None:

@@ -8,8 +8,11 @@ connection again.
 
 from __future__ import annotations
 
+from typing import Final
+
 import httptools
 
+from edge.wire.chunks import whole_chunks
 from edge.wire.fields import HOP_BY_HOP, field_name, listed
 from edge.wire.framing import Until, body_ends
 from edge.wire.messages import Reply
@@ -21,12 +24,16 @@ Envoy 60 KiB)."""
 
 _MOST_PATIENCE = 255
 
-_NONE: dict[bytes, bytes] = {}
+_NONE: Final[dict[bytes, bytes]] = {}
 
 # Looked up once: on Python 3.11 a member of an Enum costs as much as a call.
-_LENGTH, _CLOSE, _HEAD = Until.LENGTH, Until.CLOSE, Until.HEAD
+_LENGTH: Final = Until.LENGTH
+_CLOSE: Final = Until.CLOSE
+_HEAD: Final = Until.HEAD
+_LAST_CHUNK: Final = Until.LAST_CHUNK
+_LF: Final = 0x0A
 
-_APART = frozenset((*HOP_BY_HOP, b"content-length"))
+_APART: Final = frozenset((*HOP_BY_HOP, b"content-length"))
 
 
 class Memory:
@@ -57,12 +64,15 @@ class ReplyReader:
     """The replies of one upstream connection, one at a time.
 
     until: where the body ends, None before the head. length: Content-Length as sent, also for replies
-    without a body. pieces: body bytes of the last read, to be taken by the caller. excess: bytes came that
+    without a body. pieces: body bytes of the last read, to be taken by the caller. raw: the same with their
+    framing, when they were whole chunks; to be taken with them, else None. excess: bytes came that
     no request asked for. reusable: after `complete`, whether another request may follow on this connection.
     """
 
     __slots__ = (
         "_apart",
+        "_between_chunks",
+        "_chunk_is_over",
         "_fields",
         "_head_bytes",
         "_in_head",
@@ -74,6 +84,7 @@ class ReplyReader:
         "faulty",
         "length",
         "pieces",
+        "raw",
         "reply",
         "reusable",
         "until",
@@ -85,6 +96,8 @@ class ReplyReader:
         self._method = b""
         self._head_bytes = 0
         self._in_head = False
+        self._between_chunks = self._chunk_is_over = False
+        self.raw: bytes | None = None
         self._fields: list[tuple[bytes, bytes]] = []
         self._apart: dict[bytes, bytes] | None = None
         self.pieces: list[bytes] = []
@@ -99,6 +112,7 @@ class ReplyReader:
         self._method = method
         self._head_bytes = 0
         self._in_head = True
+        self._between_chunks = self._chunk_is_over = False
         self._fields = []
         self._apart = None
         self.reply = None
@@ -115,6 +129,12 @@ class ReplyReader:
 
     def feed(self, data: memoryview) -> None:
         """Take what was read into the shared buffer. `faulty` or `excess` say that it must not be trusted."""
+        if self._between_chunks:
+            read = bytes(data)
+            pieces = whole_chunks(read)
+            if pieces:
+                self.pieces, self.raw = pieces, read
+                return
         is_first = not self._head_bytes and not self.complete and self._method == b"POST"
         if is_first and self._is_repeat(data):
             return
@@ -132,8 +152,15 @@ class ReplyReader:
             # After a whole reply it is only excess: the reply stands and the connection goes.
             self.excess = self.complete
             self.faulty = not self.complete
-        if is_first:
+        if self.until is _LAST_CHUNK:
+            self._between_chunks = self._is_between_chunks(data[-1])
+        elif is_first:
             self._learn(data)
+
+    def _is_between_chunks(self, last_byte: int) -> bool:
+        """Whether the parser stands where a chunk must begin. The last line it told of ended the head or a
+        chunk; more than that would have ended another line, of which it had told, or not end in a LF."""
+        return self._chunk_is_over and last_byte == _LF and not self.complete and not self.faulty
 
     def _is_repeat(self, data: memoryview) -> bool:
         """Whether this is a head that came before with its whole body; then the reply is there."""
@@ -209,6 +236,7 @@ class ReplyReader:
             minor = 1 if coding is None or parser.get_http_version() == "1.1" else 0
             self.until = body_ends(self._method, status, minor, length, coding)
         until = self.until
+        self._chunk_is_over = until is _LAST_CHUNK
         if until is None or status > 599:
             self.faulty = True
             return
@@ -227,6 +255,12 @@ class ReplyReader:
             self.excess = True
         else:
             self.pieces.append(piece)
+
+    def on_chunk_header(self) -> None:
+        self._chunk_is_over = False
+
+    def on_chunk_complete(self) -> None:
+        self._chunk_is_over = True
 
     def on_message_complete(self) -> None:
         if self.reply is not None:

@@ -6,7 +6,9 @@ chunk, so that clients which look only at HTTP see the break too.
 
 from __future__ import annotations
 
-_DONE = b"data: [DONE]"
+from typing import Final
+
+_DONE: Final = b"data: [DONE]"
 
 
 def is_event_stream(content_type: bytes | None) -> bool:

@@ -9,7 +9,7 @@ together, a chunk leaves as it arrives. `_over` runs exactly once, and so does t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from edge.wire.faults import End, LocalFault, RemoteFault
 from edge.wire.forward import Forwarding
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from edge.wire.downstream import Downstream
 
 # Looked up once: on Python 3.11 a member of an Enum costs as much as a call.
-_COMPLETE, _LENGTH, _HEAD = End.COMPLETE, Until.LENGTH, Until.HEAD
+_COMPLETE: Final = End.COMPLETE
+_LENGTH: Final = Until.LENGTH
+_HEAD: Final = Until.HEAD
 
-_TAIL_BYTES = 1024
+_TAIL_BYTES: Final = 1024
 """Of a reply's last two pieces, kept to see how it ended; a usage event takes some 300."""
 
-TOO_LARGE = LocalFault(413, "request_too_large", "The request body is larger than allowed.")
+TOO_LARGE: Final = LocalFault(413, "request_too_large", "The request body is larger than allowed.")
 
 
 class Turn:
@@ -169,6 +171,14 @@ class Turn:
                 return
             out.append(piece)
         self._flush()
+
+    def pass_on(self, raw: bytes, pieces: list[bytes]) -> None:
+        """*raw* is chunks of the upstream's body, whole and nothing else, and *pieces* what is in them."""
+        if self._chunked and not self._out:
+            self._note(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            self._downstream.write(raw)
+        else:
+            self.stream(pieces)
 
     def end_reply(self, pieces: list[bytes]) -> None:
         """The upstream's body is whole, with *pieces* as its last ones: all that is due leaves at once."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from edge.wire.faults import Cause
 from edge.wire.intake import SCRATCH, SCRATCH_BYTES
@@ -19,7 +19,7 @@ from edge.wire.wheel import NEVER, Timer
 if TYPE_CHECKING:
     from edge.wire.engine import Engine
 
-_TRUSTED_IDLE_S = 0.5
+_TRUSTED_IDLE_S: Final = 0.5
 """An idle connection is asked whether it has been closed once it lay longer than this: the loop would have
 told of anything older than its last turn, and the question costs a system call."""
 

@@ -8,9 +8,10 @@ a clock to move a deadline. A timer fires up to three ticks after it is due, nev
 from __future__ import annotations
 
 import math
+from typing import Final
 
-TICK_S = 0.05
-NEVER = math.inf
+TICK_S: Final = 0.05
+NEVER: Final = math.inf
 
 
 class Timer:
