@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -202,7 +203,7 @@ def test_long_strings_end_where_the_standard_parser_says(text: str, backslashes:
     if skeleton is not None:
         assert json.loads(skeleton) == {key: "" if _is_long(value) else value for key, value in whole.items()}
     else:
-        assert backslashes * 2 >= 64
+        assert max(map(len, re.findall(rb"\\+", body))) >= 64, "only so many in a row are given up on"
     assert run(body) == (None, "m", "m")
 
 
