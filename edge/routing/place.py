@@ -44,10 +44,19 @@ class Rules:
 
 @dataclass(slots=True)
 class Session:
-    """tenant: from authentication, never a client's word. id: a header's that `read_session` let through."""
+    """One request's. tenant: from authentication, never a client's word. id: a header's that `read_session`
+    let through."""
 
     tenant: str
     id: bytes
+    _key: bytes | None = None
+
+    def key_under(self, rules: Rules, kind: str, name: str) -> bytes:
+        """The affinity key under the current secret, for the one capability the request asks for."""
+        key = self._key
+        if key is None:
+            key = self._key = session_key(rules.secrets[0], self.tenant, self.id, kind, name)
+        return key
 
 
 @dataclass(slots=True)
@@ -75,7 +84,7 @@ def place(
     secrets = rules.secrets
     if session is None or not secrets:
         return Placement(select(snapshot, asked, rules.policy, usable=usable), _NO_SESSION, None)
-    key = session_key(secrets[0], session.tenant, session.id, asked.kind, asked.name)
+    key = session.key_under(rules, asked.kind, asked.name)
     found = bindings.find(key, rules.limits, now)
     if found is None and len(secrets) > 1:
         found = _under_older(asked, session, rules, bindings, now)

@@ -9,13 +9,15 @@ at when the chain is built and by whoever watches it (`OverlayFile.look`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from edge.chain import Exchange, Reply, Response, Traits, refuse
 from edge.filters.grid_route.options import AffinityOptions, Options
 from edge.filters.grid_route.record import Records
+from edge.filters.grid_route.routing import Routing
 from edge.filters.grid_route.sources import overlay_file, secrets, static
-from edge.filters.grid_route.trip import Routing, Trip
+from edge.filters.grid_route.trip import Trip
 from edge.listing import Granted, listing
 from edge.overlay import OverlayFile
 from edge.routing.accept import View
@@ -31,12 +33,22 @@ from edge.setup import Setup, Unusable
 
 _STRIPPED = (b"x-ai-routing-", b"x-grid-peer-")
 _MODELS = b"/v1/models"
+_REMEMBERED = 1024
+_MAX_NAME = 64  # bytes
+
+
+class _Kind:
+    """What the catalog asks."""
+
+    __slots__ = ()
+
+    config: ClassVar[type[Options]] = Options
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class GridRoute:
+class GridRoute(_Kind):
     """file: None with static candidates. affinity: None when it is off. header: the session's, as fields have
-    it."""
+    it. harmless: names of fields looked at before, that claim nothing of a route."""
 
     options: Options
     file: OverlayFile | None
@@ -45,8 +57,7 @@ class GridRoute:
     affinity: AffinityOptions | None
     header: bytes
     traits: Traits
-
-    config = Options
+    harmless: set[bytes] = field(default_factory=set)
 
     @classmethod
     def build(cls, options: Options, setup: Setup) -> GridRoute:
@@ -66,14 +77,16 @@ class GridRoute:
 
     def on_body(self, exchange: Exchange) -> Response | None:
         fields = exchange.request.fields
-        for name in [name for name in fields if name.startswith(_STRIPPED)]:
-            del fields[name]
+        if not fields.keys() <= self.harmless:
+            self._strip(fields)
         fields.pop(b"authorization", None)
-        try:
-            session = self._session(exchange)
-        except BadSession as bad:
-            header = self.affinity.session_header if self.affinity else None
-            return refuse(exchange, 400, "invalid_session", f"The header {header} {bad}.", param=header)
+        session = None
+        if self.affinity is not None:
+            try:
+                session = self._session(exchange, self.affinity)
+            except BadSession as bad:
+                header = self.affinity.session_header
+                return refuse(exchange, 400, "invalid_session", f"The header {header} {bad}.", param=header)
         snapshot = self.view.snapshot
         if snapshot is None:
             return refuse(exchange, 503, "no_overlay", "No routes are known yet.", retry_after_s=1)
@@ -81,8 +94,8 @@ class GridRoute:
             return self._without_model(exchange, snapshot)
         trip = Trip(self.routing, exchange, exchange.model, snapshot, session)
         exchange.next_upstream, exchange.record = trip.next, trip.record
-        decision = trip.place()
-        return _refusal(exchange, decision.reason) if decision.candidate is None else None
+        reason = trip.begin()
+        return None if reason is None else _refusal(exchange, reason)
 
     def on_reply(self, exchange: Exchange, reply: Reply) -> None:
         """An answer from a cluster that could not be reached before ends its being left aside. Where nobody
@@ -105,17 +118,23 @@ class GridRoute:
         """Silence to wait for after a change of the file."""
         return self.options.debounce_ms
 
-    def _session(self, exchange: Exchange) -> Session | None:
+    def _strip(self, fields: dict[bytes, bytes]) -> None:
+        """Takes out what only this filter may say of a route."""
+        for name in tuple(fields):
+            if name.startswith(_STRIPPED):
+                del fields[name]
+            elif len(self.harmless) < _REMEMBERED and len(name) <= _MAX_NAME:
+                self.harmless.add(name)
+
+    def _session(self, exchange: Exchange, affinity: AffinityOptions) -> Session | None:
         """Raises BadSession. The header goes no further: behind this gateway only the key stands for it."""
-        if self.affinity is None:
-            return None
         request = exchange.request
         value = request.fields.pop(self.header, None)
         if value is None:
             return None
-        most = self.affinity.max_session_id_bytes
-        read = read_session(value, repeated=self.header in request.repeated, max_bytes=most)
-        return None if read is None or exchange.tenant is None else Session(exchange.tenant, read)
+        most, tenant = affinity.max_session_id_bytes, exchange.tenant
+        read_session(value, repeated=self.header in request.repeated, max_bytes=most)
+        return None if tenant is None else Session(tenant, value)
 
     def _without_model(self, exchange: Exchange, snapshot: Snapshot) -> Response:
         if exchange.request.method != b"GET" or exchange.request.path != _MODELS:
