@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from forge.errors import ForgeError, ToolMissing, UsageError
+from forge.state.store import FILE as STATE_FILE
 from forge.state.store import StateStore
 
 if TYPE_CHECKING:
@@ -100,8 +101,10 @@ def find(options: Options, cwd: Path | None = None) -> Lab:
 
 
 def _nearest(cwd: Path) -> Path:
+    """The file of the first folder from *cwd* upwards that has one, or has a lab's state: a lab whose file
+    was deleted is still that lab, and none of another folder's."""
     for folder in (cwd, *cwd.parents):
-        if (folder / FILE).is_file():
+        if (folder / FILE).is_file() or (folder / DIRECTORY / STATE_FILE).is_file():
             return folder / FILE
     return cwd / FILE
 
